@@ -40,7 +40,7 @@ pub(crate) use crate::failure::{Exit, Failure};
 pub(crate) use command::{Cli, Command};
 use mesh::names::SettingNames;
 
-use crate::job::Stages;
+use crate::config::Stages;
 use crate::observe::screen::Display;
 use crate::observe::{ExitStatus, end_current, figures, machine};
 use crate::tables::output::{LOCK, SUCCESS, check_ours, exists};

@@ -33,7 +33,7 @@ pub mod tables;
 
 pub mod observe;
 
-pub mod job;
+pub mod config;
 
 pub mod result;
 

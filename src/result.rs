@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 use crate::checkpoint::{self, Header, Saved};
+use crate::config::Job;
+use crate::config::state::MODEL_FILE;
 use crate::failure::Failure;
-use crate::job::Job;
-use crate::job::state::MODEL_FILE;
 use crate::tables::Manifest;
 use crate::tables::output::{JOB_FILE, MANIFEST, SUCCESS, View, exists, incomplete, is_gone};
 use crate::tables::phi::PublishedPhi;

@@ -26,11 +26,11 @@ use lda::infer::naive_bayes;
 use lda::infer::settings::{Estimator, InferSettings};
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
+use topicmill::config::Job;
 use topicmill::corpus::ShardDocument;
 use topicmill::corpus::collection::Collection;
 use topicmill::corpus::sample::{SampleRule, Split};
 use topicmill::corpus::shard::{Columns, ShardReader};
-use topicmill::job::Job;
 use topicmill::result::OpenedResult;
 use topicmill::serve::StreamModel;
 

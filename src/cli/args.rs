@@ -1,4 +1,4 @@
-//! The flags as typed; `placement` and `job` check their meaning. Flattened fields are not public: they would
+//! The flags as typed; `placement` and `config` check their meaning. Flattened fields are not public: they would
 //! need a doc comment, which clap would turn into help text.
 
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use clap_complete::Shell;
 
 use super::Failure;
 use super::starter::code_of;
-use crate::job::{Job, keys};
+use crate::config::{Job, keys};
 use mesh::hosts::host_of;
 use mesh::interrupt::{DEFAULT_STOP_TIMEOUT, Interrupts};
 use mesh::secret::Secret;

@@ -10,7 +10,7 @@ use super::args::StartArgs;
 use super::beside::{named, write_beside};
 use super::starter::job_file;
 use super::topics::{check_free, refuse_other_job, start};
-use crate::job::{Job, Template, keys};
+use crate::config::{Job, Template, keys};
 use crate::knowledge::constraints::{Constraint, check};
 use crate::knowledge::{Content, Kind, Knowledge, Pruned, read};
 use crate::result::OpenedResult;

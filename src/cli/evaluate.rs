@@ -13,10 +13,10 @@ use super::pictures::table;
 use super::placement::JobPlacement;
 use super::run::{self, Here, dispatch, watched};
 use super::{Exit, Failure, figures, plan};
+use crate::config::{Job, Stages};
 use crate::dataflow::evaluate::{Evaluation, EvaluationSummary, evaluate};
 use crate::dataflow::process::Process;
 use crate::evaluate::measure::Figure;
-use crate::job::{Job, Stages};
 use crate::tables::output::{Output, Place, exists};
 
 pub(super) const EXAMPLES: &str = "\

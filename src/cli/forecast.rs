@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::placement::JobPlacement;
 use super::{Failure, figures, machine};
-use crate::job::state::{OutputState, RunState, output_state};
-use crate::job::{Job, SynthStage};
+use crate::config::state::{OutputState, RunState, output_state};
+use crate::config::{Job, SynthStage};
 use crate::plan::estimate::{Estimate, LABELS, estimate, fitting_sample};
 use crate::plan::preview::count_tokens;
 use crate::plan::survey::{Survey, survey, survey_of_synth};

@@ -10,7 +10,7 @@ use clap::Args;
 use super::args::RunArgs;
 use super::machine::cores;
 use super::{Exit, Failure};
-use crate::job::Stages;
+use crate::config::Stages;
 use mesh::ClusterError;
 use mesh::family::{Ending, Event, Watch};
 use mesh::hosts::{self, host_of};

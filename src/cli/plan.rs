@@ -5,7 +5,7 @@ use super::forecast::Forecast;
 use super::pictures::window;
 use super::placement::JobPlacement;
 use super::{Failure, figures};
-use crate::job::Job;
+use crate::config::Job;
 
 /// Prints the plan, or with `--resolved` the complete job.
 ///

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::args::StatusArgs;
 use super::pictures::table;
 use super::{Failure, figures, machine, plan};
-use crate::job::state::RunState;
+use crate::config::state::RunState;
 use crate::observe::status::{
     CheckpointStatus, ExitStatus, PhaseProgress, ProcessStatus, SHARE_EVERY, STATUS_EVERY, since,
 };

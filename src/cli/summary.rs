@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use super::pictures::{curve, page_width, table};
 use super::{Display, Failure, figures, plan};
-use crate::job::Job;
+use crate::config::Job;
 use crate::observe::summary::{DriftSummary, IngestSummary, Summary, TrainSummary};
 use crate::tables::topic_changes::TopicChangeRow;
 use crate::tables::topics::{TopicLine, topic_lines};

@@ -7,7 +7,7 @@ use toml::Value;
 
 use super::args::SynthArgs;
 use super::{Display, Failure, figures, plan};
-use crate::job::SynthStage;
+use crate::config::SynthStage;
 use crate::observe::{ProcessStatus, Progress, Watch, screen};
 use corpus::synth::{SynthSummary, synthesize};
 

@@ -7,8 +7,8 @@ use super::beside::{instead_of, named, write_beside};
 use super::placement::JobPlacement;
 use super::starter::{Starter, job_file};
 use super::{Failure, plan, run};
-use crate::job::state::{OutputState, output_state};
-use crate::job::{Job, Stages};
+use crate::config::state::{OutputState, output_state};
+use crate::config::{Job, Stages};
 use crate::tables::output::{Output, check_ours, holder, in_use};
 
 /// Writes a job for the input, and runs it.

@@ -22,9 +22,9 @@ use timely::worker::Worker;
 
 use super::gather::{all_gather, barrier};
 use crate::checkpoint::{self, Header, Saved};
+use crate::config::state::MODEL_FILE;
+use crate::config::{Job, Stages};
 use crate::failure::{Exit, Failure};
-use crate::job::state::MODEL_FILE;
-use crate::job::{Job, Stages};
 use crate::observe::Progress;
 use crate::tables::output::Output;
 use corpus::block::Share;

@@ -163,7 +163,7 @@ impl ReferenceCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Job;
+    use crate::config::Job;
 
     const WORDS: [&str; 5] = ["sea", "ship", "whale", "law", "court"];
 

@@ -18,8 +18,8 @@ mod seconds;
 
 use super::survey::Survey;
 use crate::assignments::{Assignments, Influences};
-use crate::job::Job;
-use crate::job::state::MODEL_FILE;
+use crate::config::Job;
+use crate::config::state::MODEL_FILE;
 use crate::tables::drift::Drift;
 use crate::tables::phi::PublishedPhi;
 use crate::tables::{group_topics, topic_correlations, topic_trends};

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::survey::{LOOK_FILES, Survey, first_bytes, of_format, survey_of};
+use crate::config::Job;
 use crate::failure::Failure;
-use crate::job::Job;
 pub(crate) use column::{PreviewColumn, is_text_name};
 use column::{id_of, metadata_of, text_of, title_of};
 use corpus::compression::stripped;

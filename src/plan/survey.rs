@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::job::SynthStage;
+use crate::config::SynthStage;
 use corpus::block::{self, Estimate};
 use corpus::compression::{Compression, stripped};
 use corpus::formats::{Cutting, Format, LIST, columnar, most_documents};
@@ -385,7 +385,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::job::Job;
+    use crate::config::Job;
 
     fn surveyed<T: AsRef<[u8]>>(files: &[(&str, T)]) -> Survey {
         let folder = tempfile::tempdir().unwrap();

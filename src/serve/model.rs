@@ -2,11 +2,11 @@
 
 use crate::checkpoint::classifier::{self, CLASSIFIER_FILE};
 use crate::checkpoint::labels::{self, LABELS_FILE};
+use crate::config::Job;
+use crate::config::settings::ProjectSettings;
+use crate::config::state::MODEL_FILE;
 use crate::dataflow::side_model::maxent::is_ours;
 use crate::failure::Failure;
-use crate::job::Job;
-use crate::job::settings::ProjectSettings;
-use crate::job::state::MODEL_FILE;
 use crate::result::OpenedResult;
 use crate::tables::output::MADE_AGAIN;
 use corpus::labels::Label;

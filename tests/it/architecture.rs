@@ -99,7 +99,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
             "checkpoint",
             "tables",
             "observe",
-            "job",
+            "config",
             "result",
             "plan",
             "export",

@@ -16,12 +16,12 @@ use lda::infer::{DocumentScope, InferenceMethod, gibbs};
 use lda::train::joint::{Passes, sampled_with};
 use lda::train::publish::published_priors;
 use topicmill::checkpoint;
+use topicmill::config::Job;
+use topicmill::config::state::MODEL_FILE;
 use topicmill::corpus::ShardDocument;
 use topicmill::corpus::collection::Collection;
 use topicmill::corpus::sample::{SampleRule, Split};
 use topicmill::corpus::shard::{Columns, ShardReader};
-use topicmill::job::Job;
-use topicmill::job::state::MODEL_FILE;
 use topicmill::tables;
 
 use crate::workdir::{Workdir, program, succeed};

@@ -14,10 +14,10 @@ use lda::model::factors::{FactorTable, Factors};
 use lda::train::publish::published_priors;
 use topicmill::checkpoint;
 use topicmill::checkpoint::classifier::{self, CLASSIFIER_FILE};
+use topicmill::config::state::MODEL_FILE;
 use topicmill::corpus::ShardDocument;
 use topicmill::corpus::collection::{COLLECTION_FILE, Collection};
 use topicmill::corpus::shard::{Columns, ShardReader};
-use topicmill::job::state::MODEL_FILE;
 use topicmill::tables;
 
 use crate::workdir::Workdir;

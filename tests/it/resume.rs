@@ -12,8 +12,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use lda::math::random::{Stage, hash};
+use topicmill::config::state::MODEL_FILE;
 use topicmill::corpus::collection::COLLECTION_FILE;
-use topicmill::job::state::MODEL_FILE;
 
 use crate::workdir::{self, Workdir, digest, newest_checkpoint, program, said};
 

@@ -24,14 +24,14 @@ use lda::train::{Setup, train as train_on_one_thread};
 use mesh::{ClusterSettings, Placement, execute};
 use topicmill::assignments::Assignments;
 use topicmill::checkpoint::{self, Saved};
+use topicmill::config::Job;
+use topicmill::config::state::MODEL_FILE;
 use topicmill::corpus::minibatches::{MinibatchBuilder, Minibatches};
 use topicmill::corpus::vocabulary_file::VOCABULARY_FILE;
 use topicmill::dataflow::process::Process;
 use topicmill::dataflow::process_model::ProcessModel;
 use topicmill::dataflow::sample::Sample;
 pub use topicmill::dataflow::train::{ActiveDocuments, TrainPlan, recall_assignments, save, train};
-use topicmill::job::Job;
-use topicmill::job::state::MODEL_FILE;
 use topicmill::tables::output::Output;
 
 use crate::workdir::newest_checkpoint;

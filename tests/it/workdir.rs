@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use topicmill::job::state::{CHECKPOINT_FOLDER, checkpoint_file, checkpoint_rounds};
+use topicmill::config::state::{CHECKPOINT_FOLDER, checkpoint_file, checkpoint_rounds};
 use topicmill::tables;
 use topicmill::tables::read::head;
 

@@ -1,6 +1,6 @@
 //! The settings of input, tokens, vocabulary and sample.
 //!
-//! The job file is parsed and validated in `job`; the values here are valid.
+//! The job file is parsed and validated in `config`; the values here are valid.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! The names of languages, and the keys of a proposed job that depend on the languages of its texts.
 
 use crate::cli::Failure;
-use crate::job::Template;
+use crate::config::Template;
 use crate::plan::preview::Preview;
 use corpus::formats;
 use corpus::input::hint;

@@ -5,6 +5,7 @@ use timely::worker::Worker;
 
 use super::model::Loaded;
 use super::{Evaluation, agree};
+use crate::config::Job;
 use crate::dataflow::gather::sum;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::reference::{Reference, ReferenceCounts};
@@ -12,7 +13,6 @@ use crate::dataflow::sample::{Splits, for_each_document};
 use crate::evaluate::measure::{TextCounts, TopicScores};
 use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
-use crate::job::Job;
 use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::formats::named;

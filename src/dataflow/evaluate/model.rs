@@ -4,12 +4,12 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use crate::config::state::MODEL_FILE;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::Process;
 use crate::evaluate::foreign::terms::Mapping;
 use crate::evaluate::foreign::{self, ForeignModel};
 use crate::failure::Failure;
-use crate::job::state::MODEL_FILE;
 use crate::tables::output::{View, Wanted};
 use crate::tables::phi;
 use corpus::collection::Collection;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use timely::worker::Worker;
 
 use super::{begin, publish};
+use crate::config::Job;
 use crate::dataflow::gather::{all_gather, barrier};
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
-use crate::job::Job;
 use corpus::block::BlockQueue;
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::input::{Input, identify, is_gone};

@@ -10,6 +10,9 @@ use super::Run;
 use super::warm_start::Planted;
 use crate::assignments::Assignments;
 use crate::checkpoint::{self, Header, Saved};
+use crate::config::state::{
+    CHECKPOINT_FOLDER, MODEL_FILE, TRAINED_FILE, checkpoint_file, checkpoint_rounds,
+};
 use crate::dataflow::coherence::coherence;
 use crate::dataflow::gather::{all_gather, barrier, sum};
 use crate::dataflow::ingest::read_vocabulary;
@@ -19,9 +22,6 @@ use crate::dataflow::record::{TrainingRecord, write_trained, write_training};
 use crate::dataflow::sample::{Sample, load_sample};
 use crate::dataflow::train::{ActiveDocuments, TrainPlan, Wanted, choose, save, train};
 use crate::failure::Failure;
-use crate::job::state::{
-    CHECKPOINT_FOLDER, MODEL_FILE, TRAINED_FILE, checkpoint_file, checkpoint_rounds,
-};
 use crate::observe::figures::counted;
 use crate::observe::summary::{Summary, TrainSummary};
 use crate::result::{OpenedResult, read_json};

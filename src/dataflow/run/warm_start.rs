@@ -5,10 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Run;
+use crate::config::Job;
 use crate::dataflow::ingest::{read_collection, read_vocabulary};
 use crate::dataflow::sample::Sample;
 use crate::failure::Failure;
-use crate::job::Job;
 use crate::knowledge::Pruned;
 use crate::observe::figures::counted;
 use crate::result::OpenedResult;

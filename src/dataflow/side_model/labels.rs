@@ -9,10 +9,10 @@ use timely::worker::Worker;
 
 use super::{Example, SideModel, SideModelShared, side_model};
 use crate::checkpoint::labels::{self, LABELS_FILE};
+use crate::config::Job;
 use crate::dataflow::process::{Process, Tickets};
 use crate::dataflow::sample::for_each_document;
 use crate::failure::Failure;
-use crate::job::Job;
 use crate::wire::Wire;
 use corpus::ShardDocument;
 use corpus::collection::Collection;

@@ -11,11 +11,11 @@ use timely::worker::Worker;
 
 use super::{Example, SideModel};
 use crate::checkpoint::classifier::{self, CLASSIFIER_FILE, ClassifierHeader};
+use crate::config::Job;
 use crate::dataflow::process::{Process, Tickets};
 use crate::dataflow::process_model::ProcessModel;
 use crate::dataflow::sample::{Splits, for_each_document};
 use crate::failure::Failure;
-use crate::job::Job;
 use crate::wire::Wire;
 use corpus::collection::Collection;
 use corpus::sample::{SampleRule, Split};

@@ -13,10 +13,10 @@ use timely::worker::Worker;
 use crate::assignments::Assignments;
 use crate::checkpoint::assignments::{file_name, read, round_of};
 use crate::checkpoint::{self, Damage, Header, Saved};
+use crate::config::state::{CHECKPOINT_FOLDER, checkpoint_file, checkpoint_rounds};
 use crate::dataflow::gather::{all_gather, gather_records};
 use crate::dataflow::process::{Once, Process, TRAINING_FILE};
 use crate::failure::Failure;
-use crate::job::state::{CHECKPOINT_FOLDER, checkpoint_file, checkpoint_rounds};
 use corpus::minibatches::Minibatches;
 
 /// The candidates that the workers of a process share when they choose.

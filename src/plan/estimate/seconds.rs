@@ -2,8 +2,8 @@
 //! projection by documents and tokens. Held-out quality may end training earlier.
 
 use super::Sizes;
-use crate::job::Job;
-use crate::job::state::OutputState;
+use crate::config::Job;
+use crate::config::state::OutputState;
 use crate::plan::survey::Survey;
 use lda::infer::TokenWork;
 use lda::infer::settings::InferSettings;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::first_records;
 use super::records::PreviewRecords;
+use crate::config::Job;
 use crate::failure::Failure;
-use crate::job::Job;
 use crate::plan::survey::{LabelCount, Survey};
 use corpus::formats::{FALLBACK, InputFile};
 use corpus::input::{self, Input, hint};

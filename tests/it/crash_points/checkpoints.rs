@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use topicmill::checkpoint;
-use topicmill::job::state::checkpoint_file;
+use topicmill::config::state::checkpoint_file;
 
 use super::ground::{Ground, calm};
 use crate::workdir::said;

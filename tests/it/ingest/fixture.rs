@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mesh::{ClusterError, ClusterSettings, Placement};
+use topicmill::config::Job;
 use topicmill::corpus::ShardDocument;
 use topicmill::corpus::collection::Collection;
 use topicmill::corpus::shard::{Columns, ShardReader};
 use topicmill::dataflow::ingest::{self, ingest};
 use topicmill::dataflow::process::Process;
-use topicmill::job::Job;
 use topicmill::tables::Output;
 
 /// A folder for input and output, removed with the value.

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+pub use topicmill::config::keys::{Key, SECTIONS};
 use topicmill::corpus::formats::{Format, LIST};
-pub use topicmill::job::keys::{Key, SECTIONS};
 
 use super::small::{SMALL, parse};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use topicmill::job::Job;
+use topicmill::config::Job;
 
 use crate::workdir::Workdir;
 

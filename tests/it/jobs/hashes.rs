@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use topicmill::job::Job;
+use topicmill::config::Job;
 
 use super::shipped;
 use super::small::SMALL;

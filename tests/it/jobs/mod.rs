@@ -12,9 +12,9 @@ use std::sync::Once;
 
 use lda::infer::gibbs;
 use lda::model::settings::Alpha;
+use topicmill::config::state::MODEL_FILE;
+use topicmill::config::{Job, keys};
 use topicmill::corpus::settings::{SampleSize, StopWords};
-use topicmill::job::state::MODEL_FILE;
-use topicmill::job::{Job, keys};
 
 use small::{SMALL, parse, told, with};
 

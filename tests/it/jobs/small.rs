@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+pub use topicmill::config::Job;
 pub use topicmill::failure::Failure;
-pub use topicmill::job::Job;
 
 /// The job.
 pub const SMALL: &str = "\

@@ -86,7 +86,7 @@ pub struct TrainSettings {
 }
 
 impl Default for TrainSettings {
-    /// Returns the settings of a topicmill job that sets none; its `job::keys` refers to them, and has the reasons.
+    /// Returns the settings of a topicmill job that sets none; its `config::keys` refers to them, and has the reasons.
     fn default() -> Self {
         Self {
             method: &METHODS[0],

@@ -8,14 +8,14 @@ use super::constraint::When::{If, Is};
 use super::constraint::{KeyConstraint, constraints, read};
 use super::training::SWEEPS;
 use super::{HashedStage, Section, rows};
-use crate::evaluate::settings::Metric;
-use crate::job::kind::ValueKind::{
+use crate::config::kind::ValueKind::{
     Described, File, Flag, List, Mib, Name, Optional, Or, Prior, Real, Whole, Word, Words, ZeroOr,
 };
-use crate::job::kind::{
+use crate::config::kind::{
     AUTO, CONCENTRATION, COUNT, MIB, NOT_NEGATIVE, PART, POSITIVE, Reals, is_distinct, is_named,
     words_of,
 };
+use crate::evaluate::settings::Metric;
 use corpus::dates::DateUnit;
 use corpus::sample::Split;
 use lda::evaluate::coherence::MOST_TERMS;

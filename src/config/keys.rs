@@ -103,14 +103,14 @@ macro_rules! rows {
         $(#[doc = $meaning:literal])+
         $name:ident: $kind:expr, $preset:ident $(($($value:tt)+))? $(, $mark:ident)?;
     )+) => {
-        $crate::job::keys::Section {
+        $crate::config::keys::Section {
             name: $section,
-            keys: &[$($crate::job::keys::Key {
+            keys: &[$($crate::config::keys::Key {
                 path: concat!($section, ".", stringify!($name)),
                 template: concat!($($meaning),+),
-                preset: $crate::job::keys::preset!($preset $(($($value)+))?),
+                preset: $crate::config::keys::preset!($preset $(($($value)+))?),
                 kind: $kind,
-                is_hashed: true $(&& $crate::job::keys::$mark)?,
+                is_hashed: true $(&& $crate::config::keys::$mark)?,
             }),+],
             stage: $stage,
         }
@@ -121,10 +121,10 @@ use rows;
 /// Builds a preset; a value is TOML, or an expression over a library's settings.
 macro_rules! preset {
     (Library($value:expr)) => {
-        $crate::job::keys::Preset::Library(|| ::toml::Value::from($value))
+        $crate::config::keys::Preset::Library(|| ::toml::Value::from($value))
     };
     ($preset:ident $(($value:tt))?) => {
-        $crate::job::keys::Preset::$preset $((stringify!($value)))?
+        $crate::config::keys::Preset::$preset $((stringify!($value)))?
     };
 }
 use preset;

@@ -5,11 +5,11 @@ use super::constraint::Given::Text;
 use super::constraint::When::{If, Is, Lacks, Names};
 use super::constraint::{KeyConstraint, constraints};
 use super::{HashedStage, Section, rows};
-use crate::job::kind::ValueKind::{
+use crate::config::kind::ValueKind::{
     Encoding, File, Flag, List, Mib, Name, Optional, Or, Real, StopWords, Text as AnyText, Whole,
     Word,
 };
-use crate::job::kind::{
+use crate::config::kind::{
     AUTO, COUNT, POSITIVE, Reals, SHARE, is_distinct, is_named, word, words_of,
 };
 use corpus::formats;
@@ -24,14 +24,14 @@ const NPMI: Reals = Reals(|x| (-1.0..1.0).contains(&x), "a number from -1, below
 const TERM_IDS: u64 = MAX_TERMS as u64;
 
 /// The keys that choose terms by their frequency.
-pub(in crate::job) const BY_FREQUENCY: [&str; 4] = [
+pub(in crate::config) const BY_FREQUENCY: [&str; 4] = [
     "vocabulary.stop_top",
     "vocabulary.min_documents",
     "vocabulary.max_share",
     "vocabulary.max_terms",
 ];
 /// The keys about phrases that are detected.
-pub(in crate::job) const DETECTION: [&str; 3] =
+pub(in crate::config) const DETECTION: [&str; 3] =
     ["phrases.min_count", "phrases.threshold", "phrases.max_words"];
 
 /// Whether a key, or a section, has no effect on files of a format.

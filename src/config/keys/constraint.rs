@@ -9,23 +9,23 @@ use toml::Value;
 use toml::de::ValueDeserializer;
 
 use super::{CONSTRAINTS, Key, key, section};
-use crate::job::kind::ValueKind;
+use crate::config::kind::ValueKind;
 
 /// A demand on keys, under conditions. Keys without effect are exempt.
 #[derive(Debug)]
-pub(in crate::job) struct KeyConstraint {
+pub(in crate::config) struct KeyConstraint {
     /// The paths of the keys; the name of a section stands for all of its keys.
     pub(super) keys: &'static [&'static str],
-    pub(in crate::job) demand: Demand,
+    pub(in crate::config) demand: Demand,
     /// The conditions, all of which must hold.
-    pub(in crate::job) when: &'static [When],
+    pub(in crate::config) when: &'static [When],
     /// The reason, where the conditions do not say it.
-    pub(in crate::job) why: &'static str,
+    pub(in crate::config) why: &'static str,
 }
 
 /// A condition on the value of a key. It does not hold if the key has no effect.
 #[derive(Debug)]
-pub(in crate::job) enum When {
+pub(in crate::config) enum When {
     /// It is this text, number or flag.
     Is(&'static str, &'static str),
     /// It is such a word, or all of its words are.
@@ -38,7 +38,7 @@ pub(in crate::job) enum When {
 
 /// What is demanded of a key.
 #[derive(Debug)]
-pub(in crate::job) enum Demand {
+pub(in crate::config) enum Demand {
     /// It has no effect, and may not be set.
     Absent,
     /// It has no effect, and may be set to its default only, as in a job that spells out all defaults.
@@ -59,7 +59,7 @@ pub(in crate::job) enum Demand {
 
 /// A value that a constraint gives to a key.
 #[derive(Debug)]
-pub(in crate::job) enum Given {
+pub(in crate::config) enum Given {
     /// This text or whole number.
     Text(&'static str),
     /// The one that follows from the text of another key, if one does.
@@ -69,7 +69,7 @@ pub(in crate::job) enum Given {
 /// Builds constraints from rows: `keys => demand, if condition, …, because "why";`.
 macro_rules! constraints {
     ($($keys:expr => $demand:expr $(, if $when:expr)* $(, because $why:literal)?;)+) => {
-        &[$($crate::job::keys::constraint::KeyConstraint {
+        &[$($crate::config::keys::constraint::KeyConstraint {
             keys: &$keys,
             demand: $demand,
             when: &[$($when),*],
@@ -86,7 +86,7 @@ pub(super) fn read<T: DeserializeOwned>(word: &str) -> Option<T> {
 
 impl KeyConstraint {
     /// Returns its keys.
-    pub(in crate::job) fn keys(&self) -> impl Iterator<Item = &'static Key> {
+    pub(in crate::config) fn keys(&self) -> impl Iterator<Item = &'static Key> {
         self.keys.iter().flat_map(|name| match section(name) {
             Some(section) => section.keys,
             None => std::slice::from_ref(key(name).expect("constraints are about keys")),
@@ -147,14 +147,14 @@ pub(super) fn sentences(path: &'static str) -> String {
 
 impl When {
     /// Returns the path of its key.
-    pub(in crate::job) fn key(&self) -> &'static str {
+    pub(in crate::config) fn key(&self) -> &'static str {
         match self {
             Self::Is(path, _) | Self::If(path, _) | Self::Names(path) | Self::Lacks(path) => path,
         }
     }
 
     /// Whether it holds if this is the key's value.
-    pub(in crate::job) fn holds(&self, value: &Value) -> bool {
+    pub(in crate::config) fn holds(&self, value: &Value) -> bool {
         match self {
             Self::Is(_, text) => *value == toml(text),
             Self::If(_, holds) => match value {
@@ -203,7 +203,7 @@ fn listed(words: &[&str]) -> String {
 }
 
 /// Reads a value as on the command line, where words have no quotes.
-pub(in crate::job) fn toml(text: &str) -> Value {
+pub(in crate::config) fn toml(text: &str) -> Value {
     let value = ValueDeserializer::parse(text).and_then(serde::Deserialize::deserialize);
     value.unwrap_or_else(|_| text.into())
 }

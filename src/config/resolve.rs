@@ -402,9 +402,9 @@ impl Values {
 mod tests {
     use std::path::Path;
 
-    use crate::job::Job;
-    use crate::job::keys::{Key, SECTIONS};
-    use crate::job::state::MODEL_FILE;
+    use crate::config::Job;
+    use crate::config::keys::{Key, SECTIONS};
+    use crate::config::state::MODEL_FILE;
     use crate::tables::output::JOB_FILE;
     use corpus::settings::TokenSettings;
     use corpus::vocabulary_file::VOCABULARY_FILE;

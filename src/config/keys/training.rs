@@ -7,8 +7,8 @@ use super::constraint::Given::{By, Text};
 use super::constraint::When::{If, Is, Lacks, Names};
 use super::constraint::{KeyConstraint, constraints};
 use super::{HashedStage, Section, rows};
-use crate::job::kind::ValueKind::{Described, File, Flag, Mib, Or, Prior, Real, Whole, Word};
-use crate::job::kind::{
+use crate::config::kind::ValueKind::{Described, File, Flag, Mib, Or, Prior, Real, Whole, Word};
+use crate::config::kind::{
     AUTO, CONCENTRATION, COUNT, EDGE, MIB, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE, word,
     words_of,
 };
