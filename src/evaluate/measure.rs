@@ -7,7 +7,7 @@
 use super::settings::{EvaluateSettings, Metric};
 use lda::evaluate::coherence::CoherenceCounter;
 use lda::evaluate::coherence::window::{C_V_WINDOW, SlidingWindowCounter};
-use lda::evaluate::completion::Completer;
+use lda::evaluate::completion::{Completer, Completion};
 use lda::evaluate::left_to_right::{LeftToRight, Scorer};
 use lda::evaluate::{completion, left_to_right};
 use lda::infer::{Bag, ImpossibleDraw};
@@ -159,10 +159,6 @@ impl TopicScores {
 }
 
 // Held-out likelihood per token, by either method, with its standard error over documents.
-//
-// The figure is a ratio, L / N = Σ_d l_d / Σ_d n_d. Its standard error is the ratio estimator's
-// (Cochran 1977, Eq. 2.46, without the correction for a finite population):
-// √(D / (D − 1) Σ_d (l_d − n_d L/N)²) / N. The squares are summed as integers of 128 bits.
 
 /// How documents are scored.
 pub(crate) enum LikelihoodMethod {
@@ -178,25 +174,17 @@ pub(crate) struct Likelihood {
     sums: LikelihoodSums,
 }
 
-/// LikelihoodSums over documents; l in units of 2⁻²⁰ nats.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// Sums over documents: integers, so that those of workers add up in any order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 struct LikelihoodSums {
-    /// D: documents with a scored token.
-    documents: i64,
-    /// Documents without one.
+    /// Documents with a scored token.
+    scored: Completion,
+    /// The number of documents without one.
     skipped: i64,
-    /// N.
-    tokens: i64,
     /// Tokens of terms that the model lacks, if the method counts them.
     unknown: i64,
-    /// L.
-    log_likelihood: i64,
-    /// Σ l², Σ l n, Σ n².
-    squares: [i128; 3],
 }
-
-/// A sum of 128 bits is sent as four integers of 32 bits each, so that their sums fit in 64.
-const LIMBS: usize = 4;
 
 impl LikelihoodMethod {
     /// Scores by document completion, with `sweeps` sweeps.
@@ -233,7 +221,7 @@ impl Likelihood {
             self.sums.skipped += 1;
             return Ok(None);
         }
-        self.sums.add(log_likelihood, tokens);
+        self.sums.scored.merge(Completion::of(log_likelihood, tokens));
         Ok(Some(DocumentScore { method: self.describe().0, log_likelihood, tokens }))
     }
 
@@ -277,12 +265,13 @@ impl Likelihood {
 
     /// Returns this worker's sums, of the same length on every worker.
     pub(crate) fn sums(&self) -> Vec<i64> {
-        self.sums.to_words()
+        bytemuck::cast_slice(&[self.sums]).to_vec()
     }
 
     /// Returns the figures, from the sums of all workers, summed place by place.
     pub(crate) fn figures(&self, sums: &[i64]) -> Vec<Figure> {
-        let sums = LikelihoodSums::from_words(sums);
+        let sums: &LikelihoodSums = bytemuck::from_bytes(bytemuck::cast_slice(sums));
+        let scored = sums.scored;
         let (name, method) = self.describe();
         let figure = |metric, unit, value, standard_error| Figure {
             metric,
@@ -291,11 +280,11 @@ impl Likelihood {
             unit,
             value,
             standard_error,
-            documents: sums.documents as u64,
-            tokens: sums.tokens as u64,
+            documents: scored.documents as u64,
+            tokens: scored.tokens as u64,
         };
-        let mut figures = Vec::new();
-        if let Some((value, error)) = sums.per_token() {
+        let (mut figures, error) = (Vec::new(), scored.standard_error());
+        if let Some(value) = scored.per_token() {
             // To first order the error of exp x is exp x times that of x.
             let perplexity = exp(-value);
             let its_error = error.map(|error| error * perplexity);
@@ -303,9 +292,9 @@ impl Likelihood {
             figures.push(figure("perplexity", "1", perplexity, its_error));
         }
         let counts = [
-            ("documents_scored", "documents", sums.documents),
+            ("documents_scored", "documents", scored.documents),
             ("documents_skipped", "documents", sums.skipped),
-            ("tokens_scored", "tokens", sums.tokens),
+            ("tokens_scored", "tokens", scored.tokens),
             ("tokens_unknown", "tokens", sums.unknown),
         ];
         figures.extend(counts.map(|(metric, unit, count)| Figure {
@@ -316,97 +305,10 @@ impl Likelihood {
     }
 }
 
-impl LikelihoodSums {
-    fn add(&mut self, log_likelihood: i64, tokens: i64) {
-        let (l, n) = (i128::from(log_likelihood), i128::from(tokens));
-        self.documents += 1;
-        self.tokens += tokens;
-        self.log_likelihood += log_likelihood;
-        for (sum, square) in self.squares.iter_mut().zip([l * l, l * n, n * n]) {
-            *sum += square;
-        }
-    }
-
-    fn to_words(self) -> Vec<i64> {
-        let mut words =
-            vec![self.documents, self.skipped, self.tokens, self.unknown, self.log_likelihood];
-        for square in self.squares {
-            let low = (0..LIMBS - 1).map(|limb| (square >> (32 * limb)) as u32);
-            words.extend(low.map(i64::from));
-            words.push((square >> (32 * (LIMBS - 1))) as i64);
-        }
-        words
-    }
-
-    fn from_words(words: &[i64]) -> Self {
-        let (plain, limbs) = words.split_at(5);
-        let mut squares = [0; 3];
-        for (square, limbs) in squares.iter_mut().zip(limbs.chunks_exact(LIMBS)) {
-            let shifted = limbs.iter().enumerate();
-            *square = shifted.map(|(i, &x)| i128::from(x) << (32 * i)).sum();
-        }
-        Self {
-            documents: plain[0],
-            skipped: plain[1],
-            tokens: plain[2],
-            unknown: plain[3],
-            log_likelihood: plain[4],
-            squares,
-        }
-    }
-
-    /// Returns L / N in nats, and its standard error.
-    fn per_token(&self) -> Option<(f64, Option<f64>)> {
-        if self.tokens == 0 {
-            return None;
-        }
-        let (documents, tokens) = (self.documents as f64, self.tokens as f64);
-        let ratio = self.log_likelihood as f64 / tokens;
-        let [ll, ln, nn] = self.squares.map(|square| square as f64);
-        let residuals = (ll - 2.0 * ratio * ln + ratio * ratio * nn).max(0.0);
-        let error = (self.documents > 1)
-            .then(|| (documents / (documents - 1.0) * residuals).sqrt() / tokens / FIXED_POINT);
-        Some((ratio / FIXED_POINT, error))
-    }
-}
-
 #[cfg(test)]
 mod likelihood_tests {
     use super::*;
     use lda::model::factors::Factors;
-
-    #[test]
-    fn the_standard_error_is_that_of_a_ratio() {
-        let scores: [(f64, i64); 4] = [(-80.0, 10), (-35.5, 5), (-150.0, 20), (-9.25, 1)];
-        let mut sums = LikelihoodSums::default();
-        for (l, n) in scores {
-            sums.add((l * FIXED_POINT) as i64, n);
-        }
-        let (value, error) = sums.per_token().unwrap();
-        let tokens: f64 = scores.iter().map(|s| s.1 as f64).sum();
-        let mean = scores.iter().map(|s| s.0).sum::<f64>() / tokens;
-        let residuals = scores.iter().map(|&(l, n)| (l - mean * n as f64).powi(2));
-        let direct = (4.0 / 3.0 * residuals.sum::<f64>()).sqrt() / tokens;
-        assert!((value - mean).abs() < 1e-9);
-        assert!((error.unwrap() - direct).abs() < 1e-9, "{error:?} for {direct}");
-        assert_eq!(LikelihoodSums::default().per_token(), None);
-    }
-
-    #[test]
-    fn sums_of_workers_add_up_beyond_64_bits() {
-        let (mut one, mut two, mut all) =
-            (LikelihoodSums::default(), LikelihoodSums::default(), LikelihoodSums::default());
-        for i in 1..40 {
-            let (l, n) = (-7_777_777_777_777 * i, 3 * i);
-            if i % 3 == 0 { &mut one } else { &mut two }.add(l, n);
-            all.add(l, n);
-        }
-        let added: Vec<i64> =
-            one.to_words().iter().zip(two.to_words()).map(|(a, b)| a + b).collect();
-        assert!(all.squares[0] > i128::from(i64::MAX));
-        assert!(all.squares[1] < 0);
-        assert_eq!(LikelihoodSums::from_words(&added), all);
-    }
 
     #[test]
     fn documents_without_a_known_token_are_counted_and_no_part_of_the_figure() {

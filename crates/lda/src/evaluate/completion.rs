@@ -53,6 +53,13 @@ pub struct Completion {
 }
 
 impl Completion {
+    /// Returns the score of one document: its log-likelihood in units of 2⁻²⁰ nats, and its tokens scored, at least one.
+    pub fn of(log_likelihood: i64, tokens: i64) -> Self {
+        let (sum, n) = (log_likelihood as f64 / FIXED_POINT, tokens as f64);
+        let squares = (sum * sum / n * FIXED_POINT).round_ties_even() as i64;
+        Self { log_likelihood, tokens, documents: 1, squares, squared_tokens: tokens * tokens }
+    }
+
     /// Adds another score.
     pub fn merge(&mut self, other: Self) {
         self.log_likelihood += other.log_likelihood;
@@ -120,14 +127,7 @@ impl Completer {
         let proportions = self.gibbs.infer(observed, table, &settings, &mut stream)?;
         let (sum, tokens) = log_likelihood(scored, proportions, table);
         let log_likelihood = (sum * FIXED_POINT).round_ties_even() as i64;
-        let (tokens, n) = (tokens as i64, tokens.max(1) as f64);
-        Ok(Completion {
-            log_likelihood,
-            tokens,
-            documents: 1,
-            squares: (sum * sum / n * FIXED_POINT).round_ties_even() as i64,
-            squared_tokens: tokens * tokens,
-        })
+        Ok(Completion::of(log_likelihood, tokens as i64))
     }
 
     /// Splits the tokens at random into halves; with an odd count the observed half is larger.
@@ -166,14 +166,7 @@ mod tests {
 
     /// Returns the score of one document: its tokens, and its log-likelihood per token.
     fn scored(tokens: i64, per_token: f64) -> Completion {
-        let n = tokens as f64;
-        Completion {
-            log_likelihood: (n * per_token * FIXED_POINT) as i64,
-            tokens,
-            documents: 1,
-            squares: (n * per_token * per_token * FIXED_POINT) as i64,
-            squared_tokens: tokens * tokens,
-        }
+        Completion::of((tokens as f64 * per_token * FIXED_POINT) as i64, tokens)
     }
 
     #[test]
