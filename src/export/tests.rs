@@ -58,10 +58,10 @@ fn relevant_terms_are_those_of_the_definition() {
     for w in 0..TERMS {
         assert!(near(relevance.totals[w], total(w)));
     }
-    for k in 0..3 {
+    for (k, of_topic) in dense.iter().enumerate() {
         let measured = |&(term, _): &(u32, f32)| {
             let w = term as usize;
-            let weight = dense[k][w];
+            let weight = of_topic[w];
             let log_lift = ln(weight / (total(w) / all));
             (term, weight, TermRelevance { log_probability: ln(weight), log_lift })
         };
