@@ -72,7 +72,7 @@ impl Header {
 
 /// A checkpoint file that is invalid or incomplete: its path and the reason.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}; remove the file and run again")]
+#[error("{0}; remove the file and run again, with --overwrite if the result was complete")]
 pub(crate) struct Damage(pub(crate) String);
 
 impl Damage {

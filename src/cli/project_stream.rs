@@ -37,7 +37,7 @@ pub(crate) struct ProjectArgs {
     #[command(flatten)]
     pub(crate) placement: PlacementArgs,
     /// `-` means --stdin
-    #[arg(value_name = "-", value_parser = ["-"], hide_possible_values = true, help_heading = HEADING)]
+    #[arg(value_name = "-", help_heading = HEADING)]
     pub(crate) dash: Option<String>,
     /// Project JSON Lines from standard input, and answer on standard output
     #[arg(long, help_heading = HEADING)]
@@ -86,6 +86,11 @@ pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
     if !args.stdin && args.dash.is_none() {
         let failure = Failure::usage("--strict applies only to a stream");
         return Err(failure.help("add --stdin"));
+    }
+    if let Some(file) = args.dash.as_deref().filter(|file| *file != "-") {
+        let failure = Failure::usage(format!("{file}: documents are read from standard input"));
+        let job = args.run.job.display();
+        return Err(failure.help(format!("topicmill project {job} --stdin < {file}")));
     }
     if let Some(flag) = args.idle() {
         let message = format!("{flag} cannot be used with --stdin");

@@ -137,6 +137,11 @@ impl Run<'_> {
             }
         }
         let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
+        for file in manifest.files.iter().filter(|file| file.path.starts_with("model/")) {
+            if !output.is_published(&file.path)? {
+                return Err(is_gone(&output.path(&file.path)));
+            }
+        }
         let ours = finish::settings(&self.process.job);
         for (section, what) in [
             ("corpus", "corpus, tokens or vocabulary"),

@@ -17,6 +17,7 @@ use arrow_array::{
 use arrow_schema::DataType;
 use sha2::{Digest, Sha256};
 
+use super::manifest::{MADE_AGAIN, MANIFEST, Manifest};
 use super::parts::{Batches, describe, footer, hash_file, part_files};
 use super::{TABLES, TableSpec};
 use crate::failure::Failure;
@@ -52,9 +53,24 @@ pub(crate) fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, Failure> 
     for table in TABLES {
         digests.extend(table_digests(root, &table)?);
     }
+    let first = digests.len();
     for path in model_files(root)? {
         let (_, sha256) = hash_file(&root.join(&path))?;
         digests.push(ColumnDigest { table: "model".to_owned(), column: path, sha256 });
+    }
+    if !root.join(MANIFEST).exists() {
+        return Ok(digests);
+    }
+    for file in Manifest::read(root)?.files.iter().filter(|file| file.path.starts_with("model/")) {
+        let of_model = &digests[first..];
+        let message = match of_model.iter().find(|digest| digest.column == file.path) {
+            None => "is missing, and manifest.json lists it",
+            Some(found) if found.sha256 != file.sha256 => {
+                "is not the file that manifest.json lists"
+            }
+            Some(_) => continue,
+        };
+        return Err(Failure::file(root.join(&file.path), message).help(MADE_AGAIN));
     }
     Ok(digests)
 }

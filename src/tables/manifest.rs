@@ -122,8 +122,7 @@ impl Manifest {
     /// Parses a manifest; `path` is for the error. Errors: `json` is not a manifest, or has another format version.
     pub fn from_json(json: &str, path: &Path) -> Result<Self, Failure> {
         let manifest: Self = serde_json::from_str(json).map_err(|e| {
-            let message = format!("is not a manifest ({e}); run the job again");
-            Failure::file(path, message)
+            Failure::file(path, format!("is not a manifest ({e})")).help(MADE_AGAIN)
         })?;
         if manifest.format_version != MANIFEST_VERSION {
             let message = format!(

@@ -179,11 +179,16 @@ fn a_part_that_was_removed_is_named_and_the_remedy_helps() {
     fs::remove_dir_all(place.path("out/model")).expect("removed");
     for (code, line) in [
         (65, "project out --stdin"),
+        (65, "verify out --digest"),
+        (65, "run out.toml --quiet"),
         (64, "topics in.jsonl --output new -w 1 --set model.from=out"),
     ] {
         let refused = place.denied(code, line);
-        assert!(refused.contains("rerun"), "{line}: {refused}");
+        let has_remedy = ["rerun", "--overwrite"].iter().any(|word| refused.contains(word));
+        assert!(has_remedy, "{line}: {refused}");
     }
+    let streamed = place.denied(64, "project out in.jsonl");
+    assert!(streamed.contains("topicmill project out --stdin < in.jsonl"), "{streamed}");
     place.succeed("run out.toml --overwrite --quiet -w 1");
     place.succeed("verify out");
 }

@@ -180,14 +180,14 @@ impl Vocabulary {
         for (place, term) in terms.iter().enumerate() {
             if (place < kept) != (term.status == TermStatus::Kept) {
                 return Err(format!(
-                    "vocabulary: kept term \"{}\" follows terms that are not kept; ingest again",
+                    "vocabulary: kept term \"{}\" follows terms that are not kept; ingest again, with --overwrite",
                     term.term
                 ));
             }
             let hash = hash(&term.term);
             if index.find(hash, |&other: &u32| terms[other as usize].term == term.term).is_some() {
                 return Err(format!(
-                    "vocabulary: term \"{}\" is listed twice; ingest again",
+                    "vocabulary: term \"{}\" is listed twice; ingest again, with --overwrite",
                     term.term
                 ));
             }

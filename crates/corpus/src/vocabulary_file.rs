@@ -58,7 +58,7 @@ pub fn read(path: &Path) -> Result<Vocabulary, CorpusError> {
             _ => {
                 let path = path.display();
                 return Err(CorpusError::Data(format!(
-                    "{path}, line {line}: invalid vocabulary line; ingest again"
+                    "{path}, line {line}: invalid vocabulary line; ingest again, with --overwrite"
                 )));
             }
         }

@@ -160,7 +160,11 @@ impl Evaluation {
         let own = job.evaluate.reference.is_empty();
         let corpus = if own { job.corpus.clone() } else { reference_settings(job) };
         let share = self.process.input_share();
-        let reference = Reference::open(&corpus, job.tokenizer(&collection.phrases)?, share)?;
+        let reference = Reference::open(&corpus, job.tokenizer(&collection.phrases)?, share);
+        let reference = reference.map_err(|error| match Failure::from(error) {
+            failure if own => failure,
+            failure => failure.context("evaluate.reference (--reference)"),
+        })?;
         let needs_order = job.evaluate.needs_windows();
         if let Some(file) = reference.without_order().filter(|_| needs_order) {
             return Err(Failure::data(format!(

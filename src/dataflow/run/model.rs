@@ -410,12 +410,18 @@ fn check_sample(
     if topics as u64 > collection.terms_kept {
         let (documents, with_terms) = (collection.documents, collection.documents_with_terms);
         if 2 * with_terms < documents {
+            let statuses = collection.documents_by_status.iter().filter(|(_, count)| **count > 0);
+            let statuses: Vec<_> =
+                statuses.map(|(status, count)| format!("{count} {status}")).collect();
             return Err(Failure::data(format!(
-                "only {with_terms} of {documents} documents have terms, {} in all, too few for {topics} topics: look at \
-                 the others first; a job with [project] method = \"none\" and fewer topics writes why each has none \
-                 to the table `documents`",
-                collection.terms_kept
-            )));
+                "only {with_terms} of {documents} documents have terms, {} in all, too few for {topics} topics ({})",
+                collection.terms_kept,
+                statuses.join(", ")
+            ))
+            .help(
+                "check what is read as text (corpus.format, corpus.text, corpus.encoding) and what is left out \
+                 (vocabulary.min_documents, max_share, max_terms, stop_words)",
+            ));
         }
         return Err(Failure::data(format!(
             "{topics} topics are more than the {} terms of the vocabulary: lower model.topics, or keep \

@@ -83,8 +83,14 @@ fn every_cell_matters_but_times() {
         rewrite_table(root, table.name, &rows, 100, 100);
     }
     assert_eq!(digest::digest(root).unwrap(), before);
-    fs::write(root.join("model/model.bin"), b"Phi").unwrap();
-    assert_ne!(digest::digest(root).unwrap(), before);
+    // A model that is not the manifest's has no digest.
+    let model = root.join("model/model.bin");
+    fs::write(&model, b"Phi").unwrap();
+    let error = digest::digest(root).unwrap_err().to_string();
+    assert!(error.contains("is not the file that manifest.json lists"), "{error}");
+    fs::remove_file(&model).unwrap();
+    let error = digest::digest(root).unwrap_err().to_string();
+    assert!(error.contains("is missing"), "{error}");
 }
 
 #[test]
