@@ -15,6 +15,9 @@
     reason = "made for the program: most of it is read with `cargo doc --document-private-items`"
 )]
 
+#[cfg(target_endian = "big")]
+compile_error!("the words of files and messages are little-endian, and written as they are in memory");
+
 pub use {corpus, lda, liveness, mesh, store};
 
 pub mod failure;

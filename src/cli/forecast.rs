@@ -200,7 +200,7 @@ impl Forecast {
             None => nothing("assignments exceed train.memory_mib"),
         };
         format!(
-            "at most {} documents, {} of them held out; {} per pass, at most {} rounds \
+            "about {} documents, {} of them held out; {} per pass, up to about {} rounds \
              in {passes} passes, {online} of them online; {remembered}; {}",
             figures::grouped(estimate.sample_documents),
             figures::grouped(estimate.held_out_documents),

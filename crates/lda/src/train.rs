@@ -136,6 +136,8 @@ pub fn run<E: Exchange>(
         let progress = exchange.progress();
         has_settled = quality.is_some_and(|value| counts && progress.stop.observe(value, settings));
         progress.next = schedule.next(last, has_settled);
+        // At the last round of all, it ends nothing.
+        has_settled &= schedule.next(last, false).is_some();
         if progress.next.is_some_and(|next| next.phase != last.phase) {
             progress.stop = StopRule::default();
         }
