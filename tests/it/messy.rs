@@ -152,9 +152,9 @@ fn a_mistyped_key_and_labels_that_differ_by_case_are_warned_of_also_if_quiet() {
     assert_eq!(
         warnings[..3],
         [
-            "warning: labels \"News\" and \"news\" differ only by case: each is a topic of its own",
             "warning: no document has `sectoin`",
             "warning: no document has `dat`",
+            "warning: labels \"News\" and \"news\" differ only by case: each is a topic of its own",
         ],
         "{said}"
     );

@@ -13,7 +13,7 @@ use crate::workdir::said;
 /// Returns a run that was killed in Gibbs passes, when its last checkpoint was complete.
 fn stopped() -> Ground {
     let ground = Ground::new();
-    let is_end = |line: &String| line == "create out/_temporary/training_log";
+    let is_end = |line: &String| line == "create out/_temporary/training_log-00000";
     let end = calm().trace.iter().position(is_end).expect("training ends");
     let ended = ground.run(&format!("crash:{},", end + 1), "first");
     assert!(!ended.status.success());
