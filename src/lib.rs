@@ -16,7 +16,9 @@
 )]
 
 #[cfg(target_endian = "big")]
-compile_error!("the words of files and messages are little-endian, and written as they are in memory");
+compile_error!(
+    "the words of files and messages are little-endian, and written as they are in memory"
+);
 
 pub use {corpus, lda, liveness, mesh, store};
 
