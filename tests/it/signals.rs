@@ -113,7 +113,7 @@ fn leave_often(placement: &[&str], target: impl Fn(u32) -> Option<u32>) {
     let corpus = out.join("corpus/collection.json");
     let mut left = Vec::new();
     // On a slow machine some pauses end before training begins, so more of them follow.
-    for pause in [40, 100, 60, 220, 150].into_iter().cycle().take(20) {
+    for pause in [500, 900, 700, 1200, 1600].into_iter().cycle().take(20) {
         if left.len() == 3 {
             break;
         }
