@@ -9,7 +9,7 @@ use clap::{Args, value_parser};
 use clap_complete::Shell;
 
 use super::Failure;
-use super::starter::code_of;
+use super::starter::language::code_of;
 use crate::config::{Job, keys};
 use mesh::hosts::host_of;
 use mesh::interrupt::{DEFAULT_STOP_TIMEOUT, Interrupts};

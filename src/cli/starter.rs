@@ -1,6 +1,6 @@
 //! A job made from flags and a look at its input: `topicmill topics` runs it, and `topicmill new` writes it.
 
-mod language;
+pub(super) mod language;
 mod standard_input;
 
 use std::collections::BTreeMap;
@@ -16,7 +16,6 @@ use crate::plan::survey::Survey;
 use corpus::formats::{self, FALLBACK, Format};
 use corpus::settings::Markup;
 use corpus::stop_words;
-pub(super) use language::code_of;
 use store::is_remote;
 
 /// `model.topics` of a large collection.
