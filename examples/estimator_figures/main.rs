@@ -119,6 +119,7 @@ fn run(corpus: &Corpus, topics: usize, seed: u64, wanted: &Wanted) -> Result<(),
     let settings = settings(wanted.passes);
     let setup = Setup {
         priors: &priors,
+        spare_topics: 0,
         settings: &settings,
         seed,
         vocabulary_size: corpus.vocabulary_size,

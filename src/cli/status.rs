@@ -439,6 +439,7 @@ mod tests {
             tokens_seen: 0,
             step_size: 0.1,
             alpha_sum: 0.5,
+            coherence: None,
             heldout: (round % 2 == 1).then_some(-9.0 + round as f64 / 100.0),
             nonzero_share: 1.0,
             seconds: 0.0,

@@ -244,6 +244,13 @@ impl ProcessModel {
         process.meet();
     }
 
+    /// Removes all topics but `topics` from one part. All workers of the process must call this.
+    pub(crate) fn keep_topics(&self, process: &Process, part: usize, topics: &[usize]) {
+        self.parts[part].write().keep_topics(topics);
+        *self.factors[part].write() = None;
+        process.meet();
+    }
+
     /// Returns the blocks with entries of one part.
     fn own_blocks<'b>(&self, part: usize, blocks: &'b [Block]) -> impl Iterator<Item = &'b Block> {
         let count = self.parts.len();

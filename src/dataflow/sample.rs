@@ -206,6 +206,7 @@ pub(crate) fn load_sample(
         Schedule::partial(settings, documents, revisited, norms)
     } else {
         Schedule::new(settings, documents, tokens, norms)
+            .with_spare_topics(settings.spare(&process.job.model))
     };
     let in_cell = sum(worker, &counted.in_cell);
     let deals =

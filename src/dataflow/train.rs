@@ -24,7 +24,7 @@ use std::time::Instant;
 
 use timely::worker::Worker;
 
-use super::process::{HELD_OUT_FILE, Process};
+use super::process::{HELD_OUT_FILE, Process, TRAINING_FILE};
 use super::process_model::ProcessModel;
 use super::rounds::Rounds;
 use super::sample::Sample;
@@ -38,7 +38,7 @@ use lda::model::factors::FactorTable;
 use lda::model::parameters::TermRow;
 use lda::train::active::InfluenceSums;
 use lda::train::schedule::{LAG, Position, Schedule};
-use lda::train::{Exchange, StopRule, TrainError, TrainingProgress, publish, run};
+use lda::train::{Exchange, StopRule, TrainError, TrainingProgress, publish, run, spare};
 pub use recall::recall_assignments;
 pub(crate) use recall::{Wanted, choose};
 use sampling::TrainSteps;
@@ -100,6 +100,7 @@ pub fn train(
     let stopped_early = run(&plan.schedule, &process.job.train, &mut workers)?;
     plan.model.settle(process, workers.steps.part);
     workers.report_rounded_counts();
+    workers.forget_spare_topics();
     if let Some(alpha) = &plan.inference_alpha {
         workers.steps.progress.priors.alpha.clone_from(alpha);
     }
@@ -244,6 +245,17 @@ impl<'a> TrainWorker<'a> {
         }
     }
 
+    /// Removes the topics that have been dissolved from the model.
+    fn forget_spare_topics(&mut self) {
+        let TrainPlan { process, model, schedule, .. } = self.steps.plan;
+        if schedule.spare_topics == 0 {
+            return;
+        }
+        let alpha = &mut self.steps.progress.priors.alpha;
+        model.keep_topics(process, self.steps.part, &spare::kept(alpha));
+        alpha.retain(|&alpha| alpha > 0.0);
+    }
+
     /// Warns if a term has a topic more often than parameters count exactly.
     fn report_rounded_counts(&self) {
         let parts = self.steps.plan.model.read_parts();
@@ -276,6 +288,33 @@ impl Exchange for TrainWorker<'_> {
     fn evidence(&mut self) -> Vec<i64> {
         let histograms = self.steps.visitor.take_histograms();
         self.sum(&histograms.evidence(&self.steps.progress.priors.alpha))
+    }
+
+    fn coherence(&mut self) -> Result<Vec<f64>, Failure> {
+        let TrainPlan { process, model, sample, .. } = self.steps.plan;
+        let (mut counter, topics) = {
+            let guards = model.read_published();
+            let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
+            (spare::counter(&parts), parts[0].topic_count())
+        };
+        let training = &sample.training;
+        let threads = process.placement.threads;
+        for number in (self.steps.part as u64..training.count()).step_by(threads) {
+            let minibatch = training.read(number);
+            let minibatch = minibatch.map_err(|e| process.scratch_error(TRAINING_FILE, e))?;
+            minibatch.terms().for_each(|terms| counter.add_document(terms));
+            liveness::tick();
+        }
+        let mine: Vec<i64> = counter.counts().iter().map(|&n| n as i64).collect();
+        let all = self.sum(&mine);
+        let others: Vec<u64> =
+            all.iter().zip(&mine).map(|(all, mine)| (all - mine) as u64).collect();
+        counter.add_counts(&others);
+        let coherence = spare::coherence(&counter, topics);
+        if let Some(round) = self.steps.log.last_mut() {
+            round.coherence = spare::mean(&coherence, &self.steps.progress.priors.alpha);
+        }
+        Ok(coherence)
     }
 
     fn average(&mut self, weight: f64) {

@@ -165,6 +165,8 @@ impl<'j> Sizes<'j> {
         let distinct = distinct_terms(survey, 1);
         let frequent = 3 * distinct / (2 * job.vocabulary.min_documents.max(1));
         let kept = frequent.min(distinct).min(job.vocabulary.max_terms as u64);
+        let schedule = Schedule::new(&job.train, trained, tokens, Default::default())
+            .with_spare_topics(job.train.spare(&job.model));
         Self {
             job,
             survey,
@@ -174,8 +176,11 @@ impl<'j> Sizes<'j> {
             tokens,
             distinct,
             kept,
-            weights: weight_counts(job, topics, kept, tokens),
-            schedule: Schedule::new(&job.train, trained, tokens, Default::default()),
+            weights: WeightCounts {
+                left: weight_counts(job, topics, kept, tokens).left,
+                ..weight_counts(job, topics + schedule.spare_topics as u64, kept, tokens)
+            },
+            schedule,
         }
     }
 
@@ -219,8 +224,9 @@ impl<'j> Sizes<'j> {
             _ => 0,
         };
         let mean = if schedule.learns_alpha() { self.tokens / self.trained.max(1) } else { 0 };
-        let words = 3 * draws.min(self.topics * self.kept).max(counted) + summed;
-        words * size_of::<u64>() as u64 + threads * Histograms::bytes(self.topics, mean)
+        let topics = self.topics + schedule.spare_topics as u64;
+        let words = 3 * draws.min(topics * self.kept).max(counted) + summed;
+        words * size_of::<u64>() as u64 + threads * Histograms::bytes(topics, mean)
     }
 
     /// Estimates the sums over documents: topics and terms by volume, topics by values of metadata, with their

@@ -23,6 +23,7 @@ table! {
         seconds: f64,                          /// Training time so far, without loading, evaluation and checkpoints, in seconds.
         tokens_per_second: f64,                /// Tokens of this round per second of it.
         heldout_loglik_per_token: Option<f64>, /// Log-likelihood per held-out token by document completion, nats, in the rounds that measured it.
+        coherence_npmi: Option<f64>,           /// Mean NPMI of the topics' top 10 terms on the training documents, from −1 to 1, in the rounds that counted it.
         nonzero_share: f64,                    /// Share of the K × V parameters that are above their prior.
         preparing_seconds: f64,                /// Seconds of worker 0 in this round: preparing factors,
         sampling_seconds: f64,                 /// sampling documents,
@@ -51,6 +52,7 @@ impl TrainingLogRow {
                 seconds: round.seconds,
                 tokens_per_second: tokens as f64 / seconds.max(1e-9),
                 heldout_loglik_per_token: round.heldout,
+                coherence_npmi: round.coherence,
                 nonzero_share: round.nonzero_share,
                 preparing_seconds: round.spent.preparing,
                 sampling_seconds: round.spent.sampling,

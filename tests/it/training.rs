@@ -229,9 +229,10 @@ fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
 }
 
 fn priors(job: &Job, training: &Bags) -> Priors {
-    let settings = ModelSettings { topics: TOPICS, ..job.model.clone() };
-    let priors = Priors::new(&settings, TERMS, size(training), true);
     let warm = warm_start(job);
+    let spare = rounds(job, training, warm.as_ref()).spare_topics;
+    let settings = ModelSettings { topics: TOPICS + spare, ..job.model.clone() };
+    let priors = Priors::new(&settings, TERMS, size(training), true);
     Priors {
         tree: (job.tree.as_ref()).map(|_| Arc::new(tree(priors.eta))),
         alpha: warm.map_or(priors.alpha, |start| start.alpha().to_vec()),
@@ -271,13 +272,16 @@ fn held_out_minibatches(held_out: &Bags, process: &Process) -> Minibatches {
 }
 
 /// Returns the schedule of `settings`.
-fn rounds(settings: &TrainSettings, training: &Bags, warm_start: Option<&WarmStart>) -> Schedule {
+fn rounds(job: &Job, training: &Bags, warm_start: Option<&WarmStart>) -> Schedule {
+    let settings = &job.train;
+    let model = ModelSettings { topics: TOPICS, ..job.model.clone() };
     let bags = (0..training.len()).map(|index| training.bag(index));
     let visited = bags.filter(|&bag| warm_start.is_none_or(|start| start.revisits(bag)));
     let (norms, [documents, tokens]) = (Norms::of(visited), size(training));
     match warm_start.filter(|start| start.is_partial()) {
         Some(start) => Schedule::partial(settings, documents, start.revisited(training), norms),
-        None => Schedule::new(settings, documents, tokens, norms),
+        None => Schedule::new(settings, documents, tokens, norms)
+            .with_spare_topics(settings.spare(&model)),
     }
 }
 
@@ -298,7 +302,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let process = Process::new(job, output, placement.clone());
     let settings = &process.job.train;
     let [documents, tokens] = size(&training);
-    let schedule = rounds(settings, &training, warm.as_ref());
+    let schedule = rounds(&process.job, &training, warm.as_ref());
     let least = training.lengths().min().unwrap() as u64;
     let training = minibatches(&training, &schedule, partial, &process);
     let held_out = held_out_minibatches(&held_out, &process);
@@ -355,6 +359,7 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
     let warm = warm_start(&job);
     let setup = Setup {
         priors: &priors,
+        spare_topics: priors.topic_count() - TOPICS,
         settings: &job.train,
         seed: job.model.seed,
         vocabulary_size: TERMS,
@@ -367,9 +372,9 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
     (trained.unwrap().parameters, figures)
 }
 
-/// Variants: both phases, each alone, one minibatch per pass, several in a Gibbs round, documents and
+/// Variants: both phases, each alone, no and several spare topics, one minibatch per pass, several in a Gibbs round, documents and
 /// assignments on disk, no memory; every schedule and local step; labels.
-const VARIANTS: [&[&str]; 41] = [
+const VARIANTS: [&[&str]; 43] = [
     &[],
     &[WARM],
     WARM_TREE,
@@ -378,6 +383,8 @@ const VARIANTS: [&[&str]; 41] = [
     &["train.passes=3"],
     &["train.online_passes=0", "train.alpha_every=0"],
     &["train.minibatch=2000"],
+    WITHOUT_SPARE,
+    &["train.spare_topics=5", "train.sample_mib=0"],
     SOFT,
     &["train.estimator=soft", "train.average_every=0"],
     &["train.estimator=soft", "train.average_every=40", "train.sample_mib=0"],
@@ -422,6 +429,7 @@ const VARIANTS: [&[&str]; 41] = [
 const SOFT: &[&str] = &["train.estimator=soft"];
 const CVB0: &[&str] = &["train.method=cvb0"];
 const LABELLED_CVB0: &[&str] = &[LABELLED, CVB0[0]];
+const WITHOUT_SPARE: &[&str] = &["train.spare_topics=0"];
 const RESIDUAL: &[&str] = &["train.schedule=residual"];
 
 #[test]
@@ -462,6 +470,7 @@ fn counts_do_not_drift() {
     let priors = Priors::new(&job.model, TERMS, size(&training), true);
     let setup = Setup {
         priors: &priors,
+        spare_topics: 0,
         settings: &job.train,
         seed: job.model.seed,
         vocabulary_size: TERMS,
@@ -491,15 +500,17 @@ fn counts_do_not_drift() {
 /// number of workers, and ends with the same bytes.
 #[test]
 fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
-    let scattered: &[&str] = &["train.online_passes=0"];
+    // Spare topics are dissolved earlier in a shorter run.
+    let scattered: &[&str] = &["train.online_passes=0", WITHOUT_SPARE[0]];
+    let soft = &[SOFT[0], WITHOUT_SPARE[0]];
     let cases = [
-        (&[][..], "train.passes=4", Phase::Online, 0),
-        (&[], "train.passes=9", Phase::Gibbs, 2),
+        (WITHOUT_SPARE, "train.passes=4", Phase::Online, 0),
+        (WITHOUT_SPARE, "train.passes=9", Phase::Gibbs, 2),
         (scattered, "train.passes=9", Phase::Gibbs, 4),
         // The state of drawn documents is restored, in both phases.
         (RESIDUAL, "train.passes=4", Phase::Online, 0),
         (RESIDUAL, "train.passes=9", Phase::Gibbs, 2),
-        (SOFT, "train.passes=9", Phase::Gibbs, 2),
+        (soft, "train.passes=9", Phase::Gibbs, 2),
         // So is γ.
         (CVB0, "train.passes=8", Phase::Online, 0),
         (LABELLED_CVB0, "train.passes=8", Phase::Online, 0),
@@ -525,18 +536,38 @@ fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
     }
 }
 
+/// The run is resumed from its last checkpoint, before or after spare topics are dissolved: after 4 of 9 Gibbs passes of
+/// 15 rounds, which follow 46 other rounds.
+#[test]
+fn a_run_resumed_with_spare_topics_ends_in_the_same_bytes() {
+    for (every, dissolved) in [("train.checkpoint_every=91", 0), ("train.checkpoint_every=121", 2)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = ["train.spare_topics=2", every];
+        let (expected, _) = by_dataflow(folder.path(), 2, &settings);
+        let checkpoint = checkpoint::read(&newest_checkpoint(folder.path()).unwrap()).unwrap();
+        let alpha = checkpoint.header.priors.alpha;
+        assert_eq!(alpha.len(), TOPICS + 2);
+        assert_eq!(alpha.iter().filter(|&&alpha| alpha == 0.0).count(), dissolved);
+        let (bytes, _) = by_dataflow(folder.path(), 3, &settings);
+        assert!(bytes == expected, "{every}");
+        let saved = checkpoint::read(&folder.path().join("model/topics.model")).unwrap();
+        assert_eq!(saved.header.priors.alpha.len(), TOPICS);
+    }
+}
+
 /// The run is resumed between the phases, after 3 passes of 15 rounds.
 #[test]
 fn a_run_resumed_between_the_phases_ends_in_the_same_bytes() {
     let whole = tempfile::tempdir().unwrap();
-    let (expected, _) = by_dataflow(whole.path(), 2, &[]);
+    let (expected, _) = by_dataflow(whole.path(), 2, WITHOUT_SPARE);
     let resumed = tempfile::tempdir().unwrap();
-    let short = ["train.passes=4", "train.checkpoint_every=45"];
+    let short = ["train.passes=4", "train.checkpoint_every=45", WITHOUT_SPARE[0]];
     by_dataflow(resumed.path(), 2, &short);
     let checkpoint = checkpoint::read(&newest_checkpoint(resumed.path()).unwrap()).unwrap();
     let next = checkpoint.header.next.unwrap();
     assert_eq!((next.phase, next.taken), (Phase::Gibbs, 0));
-    let (bytes, _) = by_dataflow(resumed.path(), 3, &[]);
+    let (bytes, _) = by_dataflow(resumed.path(), 3, WITHOUT_SPARE);
     assert!(bytes == expected);
 }
 

@@ -56,6 +56,7 @@ fn passes(bencher: Bencher<'_, '_>, topics: usize, [online, gibbs]: [u32; 2]) {
     };
     let setup = Setup {
         priors: &priors,
+        spare_topics: 0,
         settings: &settings,
         seed: 1,
         vocabulary_size: TERMS as usize,

@@ -40,6 +40,7 @@ pub fn main() -> Result<(), TrainError> {
     let settings = TrainSettings { passes: Some(200), ..TrainSettings::default() };
     let setup = Setup {
         priors: &priors,
+        spare_topics: 0,
         settings: &settings,
         seed: 1,
         vocabulary_size: vocabulary.len(),

@@ -18,6 +18,7 @@ pub mod schedule;
 pub mod senses;
 pub mod settings;
 pub mod soft;
+pub mod spare;
 pub mod step;
 pub mod units;
 pub mod visitor;
@@ -84,6 +85,12 @@ pub trait Exchange {
     /// Returns the [evidence](alpha::Histograms::evidence) for α of all documents visited since the last call.
     fn evidence(&mut self) -> Vec<i64>;
 
+    /// Returns the NPMI of each topic on the training documents, after a round has ended.
+    ///
+    /// # Errors
+    /// Returns an error if documents cannot be read.
+    fn coherence(&mut self) -> Result<Vec<f64>, Self::Error>;
+
     /// Adds the counts to their average, with a weight; 1 starts the average.
     fn average(&mut self, weight: f64);
 
@@ -131,10 +138,21 @@ pub fn run<E: Exchange>(
             }
             exchange.progress().averaged += 1;
         }
-        let quality = exchange.end(last, schedule.evaluates_after(last))?;
+        let heldout = exchange.end(last, schedule.evaluates_after(last))?;
+        let mut coherence = Vec::new();
+        // With a tree, parameters are those of leaves instead of terms.
+        if schedule.counts_coherence_after(last) && exchange.progress().priors.tree.is_none() {
+            coherence = exchange.coherence()?;
+        }
         let counts = schedule.may_settle_after(last);
         let progress = exchange.progress();
-        has_settled = quality.is_some_and(|value| counts && progress.stop.observe(value, settings));
+        if schedule.dissolves_after(last) {
+            spare::dissolve(&mut progress.priors.alpha, &coherence, schedule.spare_topics);
+        }
+        has_settled = heldout.is_some_and(|heldout| {
+            let coherence = spare::mean(&coherence, &progress.priors.alpha);
+            counts && progress.stop.observe([Some(heldout), coherence], settings)
+        });
         progress.next = schedule.next(last, has_settled);
         // At the last round of all, it ends nothing.
         has_settled &= schedule.next(last, false).is_some();
@@ -148,23 +166,26 @@ pub fn run<E: Exchange>(
     Ok(has_settled)
 }
 
-/// The rule that held-out quality has stopped improving: `patience` evaluations in a row have not exceeded the best
-/// before them by more than `tolerance` nats per token. Each phase has its own.
+/// The rule that quality has stopped improving: in `patience` evaluations in a row neither the log-likelihood per token
+/// of the held-out documents, in nats, nor the mean NPMI of the topics, where it was counted, has exceeded its best
+/// before them by more than `tolerance`. Each phase has its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct StopRule {
-    best: Option<f64>,
+    best: [Option<f64>; 2],
     evaluations_since: u32,
 }
 
 impl StopRule {
-    /// Records an evaluation; returns whether the phase should end.
-    pub fn observe(&mut self, value: f64, settings: &TrainSettings) -> bool {
-        let improved = self.best.is_none_or(|best| value > best + settings.tolerance);
-        if improved {
-            self.best = Some(value);
-            self.evaluations_since = 0;
-        } else {
-            self.evaluations_since += 1;
+    /// Records an evaluation, the log-likelihood and the NPMI; returns whether the phase should end.
+    pub fn observe(&mut self, values: [Option<f64>; 2], settings: &TrainSettings) -> bool {
+        self.evaluations_since += 1;
+        for (best, value) in self.best.iter_mut().zip(values) {
+            if let Some(value) = value
+                && best.is_none_or(|best| value > best + settings.tolerance)
+            {
+                *best = Some(value);
+                self.evaluations_since = 0;
+            }
         }
         settings.patience > 0 && self.evaluations_since >= settings.patience
     }
@@ -189,6 +210,8 @@ pub struct RoundReport {
     pub alpha_sum: f64,
     /// Held-out log-likelihood per token by document completion, where it was evaluated.
     pub heldout: Option<f64>,
+    /// The mean NPMI of the topics on the training documents, where it was counted.
+    pub coherence: Option<f64>,
     /// The share of the K · V parameters with λ̃ > 0.
     pub nonzero_share: f64,
     /// Cumulative seconds of training; not reproducible.

@@ -93,8 +93,14 @@ fn passes(
         average_every: Some(0),
         ..TrainSettings::default()
     };
-    let setup =
-        Setup { priors, settings: &settings, seed: 1, vocabulary_size: terms, warm_start: None };
+    let setup = Setup {
+        priors,
+        spare_topics: 0,
+        settings: &settings,
+        seed: 1,
+        vocabulary_size: terms,
+        warm_start: None,
+    };
     let mut ends = vec![Instant::now()];
     let trained = train(bags, &Bags::default(), &setup, |_, _| {
         ends.push(Instant::now());

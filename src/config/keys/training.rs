@@ -28,8 +28,9 @@ pub(super) const SWEEPS: u64 = 10_000;
 const DECAY: Reals = Reals(|x| x > 0.5 && x <= 1.0, "a number above 0.5, at most 1");
 
 /// Keys without effect if nothing is remembered.
-const GIBBS: [&str; 5] = [
+const GIBBS: [&str; 6] = [
     "train.online_passes",
+    "train.spare_topics",
     "train.alpha_after",
     "train.alpha_every",
     "train.average_every",
@@ -98,6 +99,10 @@ pub(super) const CONSTRAINTS: &[KeyConstraint] = constraints! {
     ["model.alpha"] => Holds(|alpha| !alpha.is_array(), "a number"), if Names("corpus.labels");
     ["model.alpha_sum"] => Implied(By("corpus.labels", |_| Some(labels::ALPHA_SUM.into()))), if Names("corpus.labels");
     ["train.alpha_every"] => Only(Text("0")), if Names("corpus.labels");
+    ["train.spare_topics"] => Only(Text("0")), if Names("corpus.labels");
+    ["train.spare_topics"] => Only(Text("0")), if Names("train.warm_start");
+    ["train.spare_topics"] => Only(Text("0")), if Names("tree.file");
+    ["train.spare_topics"] => Only(Text("0")), if If("train.schedule", is_drawn);
     ["train.method"] => OneOf(|name| method(name).takes_labels), if Names("corpus.labels");
     ["project.method"] => Holds(|method| is(method, is_alone), ALONE), if Names("corpus.labels");
     // Only sampling supports a tree's leaves.
@@ -240,6 +245,11 @@ pub(super) const TRAIN: Section = rows! {
     /// Number of online passes, before the Gibbs passes; 0 starts from random topics: batch Gibbs sampling.
     // On 1.7 and 16 million tokens a few reach good topics fastest; more of them gain less than Gibbs passes do.
     online_passes: Whole(0, COUNT), Library(default().online_passes);
+    /// Number of topics that are trained in addition to `model.topics`; halfway through the Gibbs passes as many are
+    /// dissolved, those of the least NPMI, and the others take their tokens. `"auto"` is a fifth of `model.topics`; 0 trains
+    /// no others, nor does a job whose `model.alpha` is a list.
+    // Otherwise some of the topics are made of unrelated documents (docs/measurements/DEFAULTS.md).
+    spare_topics: Or(AUTO, &Whole(0, COUNT)), Default("auto");
     /// Sweeps over a document that are discarded in each online round, after the first one.
     // Mimno 2012, §4.4, finds three to five sweeps in all enough: a sequential first one, one discarded, and
     burn_in: Whole(0, SWEEPS), Library(default().burn_in_sweeps);
@@ -282,11 +292,12 @@ pub(super) const TRAIN: Section = rows! {
     /// Online rounds, or Gibbs passes, between two evaluations on the held-out documents; `"auto"` is a
     /// quarter of a pass (at least 10 rounds), or a twentieth of `passes` (at least 2).
     evaluate_every: Or(AUTO, &Whole(1, COUNT)), Default("auto");
-    /// A phase ends after this many evaluations in a row without a gain: online, once every document has been visited; in
-    /// the Gibbs phase, after the second step of α. 0 never ends it early.
+    /// A phase ends after this many evaluations in a row without a gain in held-out likelihood or, in the Gibbs phase, in
+    /// the topics' NPMI: online, once every document has been visited; in the Gibbs phase, after the second step of α, once
+    /// the spare topics have been dissolved. 0 never ends it early.
     // Evaluations scatter by some 0.005 nats per token; five in a row without a gain are not chance.
     patience: Whole(0, COUNT), Library(default().patience);
-    /// The smallest gain that counts, in nats per token.
+    /// The smallest gain that counts, in nats per token or in NPMI.
     // Below the scatter of evaluations.
     tolerance: Real(NOT_NEGATIVE), Library(default().tolerance);
     /// Rounds between two checkpoints; 0 ignores rounds. Does not change the result.

@@ -118,6 +118,7 @@ impl<'a> TrainSteps<'a> {
                 step_size: schedule.step_size(position, documents),
                 alpha_sum: self.alpha_sum,
                 heldout: None,
+                coherence: None,
                 nonzero_share: self.nonzero_share(),
                 seconds: self.seconds,
                 spent: self.spent,

@@ -69,6 +69,7 @@ pub(super) fn write_figures(output: &Output) {
         seconds: 0.25,
         tokens_per_second: 60.0,
         heldout_loglik_per_token: (round == 3).then_some(-7.9),
+        coherence_npmi: None,
         nonzero_share: 0.5,
         preparing_seconds: 0.01,
         sampling_seconds: 0.2,

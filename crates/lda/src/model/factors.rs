@@ -10,7 +10,8 @@
 //! ```
 //!
 //! and in the paper's geometry f_k = exp −Ψ(Vη + λ̃_k), g_kw = f_k (exp Ψ(η + λ̃_kw) − exp Ψ(η)),
-//! h_k = f_k exp Ψ(η), all times 2⁶³.
+//! h_k = f_k exp Ψ(η), all times 2⁶³. A topic with α_k = 0 has f_k = 0: no token is drawn to it, and tokens that have
+//! it leave it.
 
 mod branches;
 
@@ -451,7 +452,8 @@ impl Smoothing {
         let scale = |total: f64| {
             if priors.exp_psi { lifted_unit(smoothing + total) } else { 1.0 / (smoothing + total) }
         };
-        let scales: Vec<f64> = totals.iter().map(|&total| scale(total)).collect();
+        let scale = |(&alpha, &total): (&f64, &f64)| if alpha > 0.0 { scale(total) } else { 0.0 };
+        let scales: Vec<f64> = priors.alpha.iter().zip(totals).map(scale).collect();
         let unseen = if priors.exp_psi { exp_digamma(priors.eta) } else { priors.eta };
         let factors = scales.iter().map(|f| f * unseen).collect();
         let (eta, exp_psi) = (priors.eta, priors.exp_psi);

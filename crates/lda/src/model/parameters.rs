@@ -284,6 +284,21 @@ impl Parameters {
         }
     }
 
+    /// Removes all topics but `topics`, which ascend and are numbered anew.
+    pub fn keep_topics(&mut self, topics: &[usize]) {
+        let mut number = vec![None; self.topic_count];
+        (0..).zip(topics).for_each(|(new, &old)| number[old] = Some(new));
+        for row in &mut self.rows {
+            row.retain_mut(|entry| {
+                let new = number[entry.topic as usize];
+                entry.topic = new.unwrap_or_default();
+                new.is_some()
+            });
+        }
+        self.totals = topics.iter().map(|&old| self.totals[old]).collect();
+        self.topic_count = topics.len();
+    }
+
     /// Sets λ̃ = 0 everywhere, as in a new model.
     pub fn clear(&mut self) {
         let (topics, terms) = (self.topic_count, self.vocabulary_size);
@@ -340,6 +355,29 @@ impl Parameters {
             *total = fixed as f64 / FIXED_POINT;
         }
     }
+}
+
+/// Returns the heaviest `most` terms of each topic, heaviest first, of equal ones the first; `parts` are all parts of the
+/// parameters.
+pub fn top_terms(parts: &[&Parameters], most: usize) -> Vec<Vec<u32>> {
+    let mut topics: Vec<Vec<(f32, u32)>> = vec![Vec::new(); parts[0].topic_count];
+    let shorten = |terms: &mut Vec<(f32, u32)>| {
+        terms.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        terms.truncate(most);
+    };
+    for part in parts {
+        for term in part.terms() {
+            for entry in part.row(term) {
+                let terms = &mut topics[entry.topic as usize];
+                terms.push((entry.value, term));
+                if terms.len() >= 8 * most {
+                    shorten(terms);
+                }
+            }
+        }
+    }
+    topics.iter_mut().for_each(shorten);
+    topics.into_iter().map(|terms| terms.into_iter().map(|(_, term)| term).collect()).collect()
 }
 
 /// Returns the spacing of a grid on which 32-bit values stay exact while counts of up to twice `tokens` are added

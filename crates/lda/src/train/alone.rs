@@ -10,7 +10,8 @@ use super::step::{StreamKey, Visit};
 use super::visitor::Visitor;
 use super::warm_start::WarmStart;
 use super::{
-    Exchange, StopRule, TrainError, TrainingProgress, heldout, minibatches, publish, run, start,
+    Exchange, StopRule, TrainError, TrainingProgress, heldout, minibatches, publish, run, spare,
+    start,
 };
 use crate::bags::Bags;
 use crate::math::random::Stage;
@@ -22,8 +23,11 @@ use crate::model::{MAX_TOPICS, Priors};
 /// The input of training, besides the documents.
 #[derive(Clone, Debug)]
 pub struct Setup<'a> {
-    /// The priors; they determine the number of topics.
+    /// The priors; they determine the number of topics, with the spare ones.
     pub priors: &'a Priors,
+    /// How many of the topics are dissolved halfway through the Gibbs passes, if there are any ([`spare`]): the model
+    /// has the others.
+    pub spare_topics: usize,
     /// How to train.
     pub settings: &'a TrainSettings,
     /// The seed of every random choice.
@@ -67,7 +71,7 @@ pub fn train(
     setup: &Setup<'_>,
     report: impl FnMut(u64, Option<f64>),
 ) -> Result<Trained, TrainError> {
-    let &Setup { priors, settings, seed, vocabulary_size, warm_start } = setup;
+    let &Setup { priors, spare_topics, settings, seed, vocabulary_size, warm_start } = setup;
     let topics = priors.topic_count();
     if topics > MAX_TOPICS {
         return Err(TrainError::TooManyTopics(topics));
@@ -78,7 +82,8 @@ pub fn train(
     let norms = Norms::of(visited);
     let schedule = match warm_start.filter(|start| start.is_partial()) {
         Some(start) => Schedule::partial(settings, documents, start.revisited(sample), norms),
-        None => Schedule::new(settings, documents, sample.token_count(), norms),
+        None => Schedule::new(settings, documents, sample.token_count(), norms)
+            .with_spare_topics(spare_topics),
     };
     let place = |index| {
         let key = [seed, sample.document(index)];
@@ -114,11 +119,16 @@ pub fn train(
         report,
     };
     run(&schedule, settings, &mut alone)?;
-    Ok(Trained {
-        parameters: alone.average.unwrap_or(alone.parameters),
-        priors: alone.progress.priors,
-        assignments: alone.assignments,
-    })
+    let mut parameters = alone.average.unwrap_or(alone.parameters);
+    let (mut priors, mut assignments) = (alone.progress.priors, alone.assignments);
+    if schedule.spare_topics > 0 {
+        let kept = spare::kept(&priors.alpha);
+        parameters.keep_topics(&kept);
+        let number = |z: &mut u16| *z = kept.partition_point(|&k| k < usize::from(*z)) as u16;
+        assignments.iter_mut().flatten().for_each(number);
+        priors.alpha.retain(|&alpha| alpha > 0.0);
+    }
+    Ok(Trained { parameters, priors, assignments })
 }
 
 /// The state of training on one thread.
@@ -245,6 +255,13 @@ impl<R: FnMut(u64, Option<f64>)> Exchange for Alone<'_, R> {
 
     fn evidence(&mut self) -> Vec<i64> {
         self.visitor.take_histograms().evidence(&self.progress.priors.alpha)
+    }
+
+    fn coherence(&mut self) -> Result<Vec<f64>, TrainError> {
+        let parameters = self.average.as_ref().unwrap_or(&self.parameters);
+        let mut counter = spare::counter(&[parameters]);
+        (0..self.sample.len()).for_each(|index| counter.add_document(self.sample.bag(index).terms));
+        Ok(spare::coherence(&counter, parameters.topic_count()))
     }
 
     fn average(&mut self, weight: f64) {

@@ -46,9 +46,9 @@ impl Histograms {
     }
 
     /// Returns Σ_d [Ψ(n_dk + α_k) − Ψ(α_k)] for each topic, then Σ_d [Ψ(N_d + A) − Ψ(A)], in units of 2⁻²⁰. An α_k
-    /// below the smallest learnt one counts as that, so that the sums fit in 64 bits.
+    /// below the smallest learnt one counts as that, so that the sums fit in 64 bits, unless it is 0.
     pub fn evidence(&self, alpha: &[f64]) -> Vec<i64> {
-        let alpha = alpha.iter().map(|a| a.max(SMALLEST));
+        let alpha = alpha.iter().map(|&a| if a > 0.0 { a.max(SMALLEST) } else { 0.0 });
         let whole: f64 = alpha.clone().sum();
         let topics = self.topics.iter().zip(alpha);
         let mut sums: Vec<i64> = topics.map(|(h, a)| above(h, a)).collect();
@@ -64,8 +64,11 @@ fn count(histogram: &mut Vec<u32>, place: usize) {
     histogram[place] += 1;
 }
 
-/// Σ_n h_n [Ψ(n + a) − Ψ(a)].
+/// Σ_n h_n [Ψ(n + a) − Ψ(a)]; 0 for a = 0.
 fn above(histogram: &[u32], a: f64) -> i64 {
+    if a == 0.0 {
+        return 0;
+    }
     let start = digamma(a);
     let documents = histogram.iter().enumerate().skip(1).filter(|(_, h)| **h > 0);
     documents
@@ -76,14 +79,14 @@ fn above(histogram: &[u32], a: f64) -> i64 {
         .sum()
 }
 
-/// Takes one step, given the [`evidence`](Histograms::evidence) of all documents.
+/// Takes one step for every α_k > 0, given the [`evidence`](Histograms::evidence) of all documents.
 pub fn step(alpha: &mut [f64], evidence: &[i64]) {
     let (topics, lengths) = evidence.split_at(alpha.len());
     let lengths = lengths[0] as f64;
     if lengths <= 0.0 {
         return;
     }
-    for (a, &sum) in alpha.iter_mut().zip(topics) {
+    for (a, &sum) in alpha.iter_mut().zip(topics).filter(|(a, _)| **a > 0.0) {
         *a = (a.max(SMALLEST) * sum as f64 / lengths).max(SMALLEST);
     }
 }
@@ -150,5 +153,21 @@ mod tests {
             step(&mut alpha, &evidence);
         }
         assert_eq!(alpha[1], SMALLEST);
+    }
+
+    #[test]
+    fn a_prior_of_0_is_not_learnt_and_changes_no_other() {
+        let (mut few, mut more) = (Histograms::new(2), Histograms::new(3));
+        let sample = Sampled { counts: &[4.0, 1.0, 0.0], active: &[0, 1] };
+        few.add(sample, 5);
+        more.add(sample, 5);
+        let (mut alpha, mut with) = (vec![0.5, 0.2], vec![0.5, 0.2, 0.0]);
+        for _ in 0..3 {
+            let evidence = few.evidence(&alpha);
+            step(&mut alpha, &evidence);
+            let evidence = more.evidence(&with);
+            step(&mut with, &evidence);
+        }
+        assert_eq!(with, [alpha[0], alpha[1], 0.0]);
     }
 }

@@ -59,6 +59,7 @@ pub fn label_topics(
     let priors = Priors::new(&model, labels, size, true);
     let setup = Setup {
         priors: &priors,
+        spare_topics: 0,
         settings: &settings,
         seed,
         vocabulary_size: labels,

@@ -131,6 +131,8 @@ pub struct Schedule {
     pub passes: u64,
     /// The maximum number of online passes.
     pub online_passes: u64,
+    /// How many topics are dissolved halfway through the Gibbs passes ([`spare`](super::spare)).
+    pub spare_topics: usize,
     alpha_after: u64,
     alpha_every: u64,
     average_every: u64,
@@ -176,11 +178,35 @@ impl Schedule {
             gibbs_rounds: gibbs_rounds.max(LEAST_ROUNDS).min(minibatch_count),
             passes,
             online_passes,
+            spare_topics: 0,
             alpha_after: settings.alpha_after.map_or(gibbs / 4, u64::from).max(1),
             alpha_every: settings.alpha_every.map_or((gibbs / 8).max(1), u64::from),
             average_every: (settings.average_every).map_or((gibbs / 50).clamp(1, 5), u64::from),
             settings: settings.clone(),
         }
+    }
+
+    /// Dissolves `topics` topics halfway through the Gibbs passes; none if every document is not visited both before and
+    /// after that.
+    #[must_use]
+    pub fn with_spare_topics(mut self, topics: usize) -> Self {
+        let is_possible = self.passes - self.online_passes >= 2
+            && !self.is_drawn()
+            && self.settings.warm_start.is_none();
+        self.spare_topics = if is_possible { topics } else { 0 };
+        self
+    }
+
+    /// Returns whether the spare topics are dissolved after the round.
+    pub(super) fn dissolves_after(&self, position: Position) -> bool {
+        self.spare_topics > 0
+            && !position.is_estimate
+            && self.gibbs_passes(position) == Some(self.passes_with_spare())
+    }
+
+    /// Returns the number of Gibbs passes with spare topics, if there are any.
+    fn passes_with_spare(&self) -> u64 {
+        if self.spare_topics > 0 { (self.passes - self.online_passes) / 2 } else { 0 }
     }
 
     /// Returns whether assignments (with CVB0, γ) are remembered: for Gibbs passes, and if documents are drawn by
@@ -618,15 +644,20 @@ impl Schedule {
     }
 
     /// If a sample is taken after Gibbs pass number `passes`, returns how many samples are in the average by then.
-    /// The last pass has one if no other has, so that there is an average. If only the last sample counts and
-    /// taking one needs a round, one is taken for each evaluation.
+    /// None is taken before spare topics have been dissolved. The last pass has one if no other has, so that there is
+    /// an average. If only the last sample counts and taking one needs a round, one is taken for each evaluation.
     fn samples_before(&self, passes: u64) -> Option<u64> {
         let is_last = passes == self.passes - self.online_passes;
+        let without = self.passes_with_spare();
+        if passes <= without {
+            return None;
+        }
         match self.average_every {
             0 => (is_last || self.estimates() && self.evaluates_gibbs_pass(passes)).then_some(0),
             every => {
-                let is_due = passes.is_multiple_of(every) || (is_last && passes < every);
-                is_due.then(|| (passes - 1) / every)
+                let before = (passes - 1) / every - without / every;
+                let is_due = passes.is_multiple_of(every) || (is_last && before == 0);
+                is_due.then_some(before)
             }
         }
     }
@@ -657,6 +688,15 @@ impl Schedule {
         is_due || ends
     }
 
+    /// Returns whether the coherence of the topics is counted after the round: where the model is scored in the Gibbs
+    /// phase, at the end of the online phase, and to choose the topics that are dissolved.
+    pub fn counts_coherence_after(&self, position: Position) -> bool {
+        let next = self.next(position, false);
+        let is_late =
+            position.phase == Phase::Gibbs || next.is_none_or(|next| next.phase != position.phase);
+        self.dissolves_after(position) || is_late && self.evaluates_after(position)
+    }
+
     /// Returns the number of rounds between two evaluations in online passes.
     fn evaluates_online_every(&self) -> u64 {
         let chosen = (self.minibatch_count / 4).max(EVALUATE_EVERY);
@@ -670,8 +710,8 @@ impl Schedule {
     }
 
     /// Returns whether the score after the round may end the phase. Before every document has been visited, before
-    /// φ^p has been estimated, and while α is still wide or has just begun to shrink, quality may stall without
-    /// having settled.
+    /// φ^p has been estimated, before spare topics have been dissolved, and while α is still wide or has just begun to
+    /// shrink, quality may stall without having settled.
     pub fn may_settle_after(&self, position: Position) -> bool {
         match position.phase {
             Phase::Online => position.taken + 1 >= self.minibatch_count,
@@ -682,7 +722,8 @@ impl Schedule {
                 };
                 let estimated = self.average_every * u64::from(self.estimates());
                 let passes = self.gibbs_passes(position);
-                passes.is_none_or(|passes| passes >= learnt.max(estimated))
+                let least = learnt.max(estimated).max(self.passes_with_spare() + 1);
+                passes.is_none_or(|passes| passes >= least)
             }
         }
     }
@@ -697,6 +738,14 @@ mod passes_tests {
     /// Returns the Gibbs passes after which a sample is taken, with its weight, and those after which the model is
     /// scored; over all rounds of a job of ten Gibbs passes.
     fn samples(estimator: Estimator, every: u32) -> (Vec<(u64, f64)>, Vec<u64>) {
+        samples_with_spare(0, (estimator, every))
+    }
+
+    /// Returns the same for a job with spare topics.
+    fn samples_with_spare(
+        spare: usize,
+        (estimator, every): (Estimator, u32),
+    ) -> (Vec<(u64, f64)>, Vec<u64>) {
         let settings = TrainSettings {
             estimator,
             passes: Some(12),
@@ -706,7 +755,8 @@ mod passes_tests {
             evaluate_every: Some(4),
             ..TrainSettings::default()
         };
-        let schedule = Schedule::new(&settings, 5000, 200_000, Norms::default());
+        let schedule =
+            Schedule::new(&settings, 5000, 200_000, Norms::default()).with_spare_topics(spare);
         let (mut next, mut rounds) = (schedule.start(), 0);
         let (mut averaged, mut scored) = (Vec::new(), Vec::new());
         while let Some(position) = next {
@@ -733,6 +783,39 @@ mod passes_tests {
         assert_eq!(samples(Estimator::Counts, 40).0, [(10, 1.0)]);
         let third = samples(Estimator::Soft, 3).0;
         assert_eq!(third, [(3, 1.0), (6, 0.8), (9, 4.0 / 6.0)]);
+    }
+
+    #[test]
+    fn no_sample_is_taken_before_spare_topics_are_dissolved() {
+        for estimator in [Estimator::Counts, Estimator::Soft] {
+            let samples = |every| samples_with_spare(2, (estimator, every)).0;
+            assert_eq!(samples(2), [(6, 1.0), (8, 0.8), (10, 4.0 / 6.0)]);
+            assert_eq!(samples(5), [(10, 1.0)]);
+            assert_eq!(samples(7), [(7, 1.0)]);
+            assert_eq!(samples(8), [(8, 1.0)]);
+            assert_eq!(samples(40), [(10, 1.0)]);
+        }
+    }
+
+    #[test]
+    fn spare_topics_are_dissolved_once_halfway_through_the_gibbs_passes() {
+        for (passes, dissolved) in [(2, None), (3, None), (4, Some(1)), (5, Some(1)), (12, Some(5))]
+        {
+            let settings = TrainSettings {
+                passes: Some(passes),
+                online_passes: 2,
+                memory: Memory::On,
+                ..TrainSettings::default()
+            };
+            let schedule = Schedule::new(&settings, 5000, 200_000, Norms::default());
+            let schedule = schedule.with_spare_topics(3);
+            let mut rounds =
+                std::iter::successors(schedule.start(), |&it| schedule.next(it, false));
+            let found = rounds.by_ref().find(|&round| schedule.dissolves_after(round));
+            assert_eq!(found.and_then(|round| schedule.gibbs_passes(round)), dissolved);
+            assert!(rounds.all(|round| !schedule.dissolves_after(round)));
+            assert_eq!(schedule.spare_topics, dissolved.map_or(0, |_| 3));
+        }
     }
 
     #[test]

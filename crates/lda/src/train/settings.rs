@@ -4,10 +4,13 @@
 use serde::Deserialize;
 
 use super::document_schedule::{DocumentSchedule, SCHEDULES};
+use super::spare;
 pub use super::step::Memory;
 use super::step::{METHODS, Sweeps, TrainingMethod};
 use super::warm_start::Unassigned;
 use crate::infer::settings::Estimator;
+use crate::model::MAX_TOPICS;
+use crate::model::settings::{Alpha, ModelSettings};
 
 /// How many documents a minibatch has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -47,6 +50,9 @@ pub struct TrainSettings {
     /// The passes that are online, before Gibbs passes with remembered counts; 0 starts from random topics. Without
     /// memory all passes are online.
     pub online_passes: u32,
+    /// The topics that are trained in addition, and dissolved halfway through the Gibbs passes
+    /// ([`spare`]), if these visit all documents.
+    pub spare_topics: Option<u32>,
     /// Whether training starts from another model, and which assignments are forgotten if their priors differ.
     #[serde(skip)]
     pub warm_start: Option<Unassigned>,
@@ -99,6 +105,7 @@ impl Default for TrainSettings {
             memory: Memory::Auto,
             memory_bytes: 4096 << 20,
             online_passes: 3,
+            spare_topics: None,
             warm_start: None,
             alpha_after: None,
             alpha_every: None,
@@ -123,6 +130,17 @@ impl TrainSettings {
     /// Returns the sweeps of an online visit.
     pub fn sweeps(&self) -> Sweeps {
         Sweeps { burn_in: self.burn_in_sweeps, kept: self.kept_sweeps }
+    }
+
+    /// Returns how many topics are trained in addition to those of `model`, if Gibbs passes visit all documents. There
+    /// are none if each topic has its own α.
+    pub fn spare(&self, model: &ModelSettings) -> usize {
+        let spare = match (&model.alpha, self.spare_topics) {
+            (Some(Alpha::Vector(_)), _) => 0,
+            (_, Some(topics)) => topics as usize,
+            (_, None) => spare::default_count(model.topics),
+        };
+        spare.min(MAX_TOPICS.saturating_sub(model.topics))
     }
 
     /// Returns whether the assignments of a sample of `token_count` tokens are remembered, at 2 bytes each.

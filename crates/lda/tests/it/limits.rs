@@ -27,6 +27,7 @@ fn priors(topics: usize, alpha: f64, eta: f64) -> Priors {
 fn trained(documents: &Bags, terms: usize, priors: &Priors) -> Result<Trained, TrainError> {
     let setup = Setup {
         priors,
+        spare_topics: 0,
         settings: &TrainSettings::default(),
         seed: 1,
         vocabulary_size: terms,

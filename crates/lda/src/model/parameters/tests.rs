@@ -212,3 +212,24 @@ fn new_topics_of_a_row_come_between_those_that_it_has() {
         }
     }
 }
+
+#[test]
+fn topics_that_are_kept_are_numbered_anew_with_their_heaviest_terms() {
+    let rows = [
+        vec![(0, 2.0), (2, 5.0)],
+        vec![(1, 3.0)],
+        vec![(0, 2.0), (1, 1.0), (2, 7.0)],
+        vec![(2, 5.0)],
+    ];
+    let row = |term: u32| -> Vec<Entry> {
+        let own = rows[term as usize].iter();
+        own.map(|&(topic, value)| Entry { topic, value }).collect()
+    };
+    let mut parts = [0, 1].map(|part| Parameters::from_rows(3, rows.len(), [part, 2], row));
+    let top = |parts: &[Parameters; 2], most| top_terms(&parts.each_ref(), most);
+    assert_eq!(top(&parts, 2), [vec![0, 2], vec![1, 2], vec![2, 0]]);
+    parts.iter_mut().for_each(|part| part.keep_topics(&[0, 2]));
+    assert_eq!(top(&parts, 3), [vec![0, 2], vec![2, 0, 3]]);
+    assert_eq!((parts[0].topic_count(), parts[1].totals()), (2, &[4.0, 17.0][..]));
+    assert!(parts[1].row(1).is_empty());
+}

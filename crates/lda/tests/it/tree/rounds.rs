@@ -242,8 +242,14 @@ fn trained_by_rounds(
         exp_psi: false,
         tree: tree.map(|tree| Arc::new(tree.clone())),
     };
-    let setup =
-        Setup { priors: &priors, settings: &settings, seed, vocabulary_size: 12, warm_start: None };
+    let setup = Setup {
+        priors: &priors,
+        spare_topics: 0,
+        settings: &settings,
+        seed,
+        vocabulary_size: 12,
+        warm_start: None,
+    };
     train(bags, &Bags::default(), &setup, |_, _| {}).unwrap()
 }
 
@@ -301,6 +307,7 @@ fn counts_by_leaf_are_those_of_the_remembered_tokens() {
         settings.average_every = Some(0);
         let setup = Setup {
             priors: &priors(&tree, &[0.1, 0.1]),
+            spare_topics: 0,
             settings: &settings,
             seed: 2,
             vocabulary_size: 12,

@@ -50,6 +50,7 @@ fn settings(passes: u32, warm_start: Option<Unassigned>) -> TrainSettings {
 fn flat(bags: &Bags) -> Trained {
     let setup = Setup {
         priors: &priors(None),
+        spare_topics: 0,
         settings: &settings(60, None),
         seed: 1,
         vocabulary_size: TERMS,
@@ -72,6 +73,7 @@ fn refined(
 ) -> Trained {
     let setup = Setup {
         priors: &priors(tree),
+        spare_topics: 0,
         settings: &settings(passes, Some(unassigned)),
         seed: 2,
         vocabulary_size: TERMS,
