@@ -11,12 +11,14 @@
 use crate::evaluate::coherence::{CoherenceCounter, NPMI_TERMS};
 use crate::model::parameters::{Parameters, top_terms};
 
-/// Without a setting, one spare topic is trained for this many others.
+/// Without a setting, one spare topic is trained for this many others, but none for fewer than the least number: few
+/// topics are broad, and the least coherent of them is a subject of its own.
 const TOPICS_A_SPARE: usize = 5;
+const LEAST_TOPICS: usize = 10;
 
 /// Returns the number of spare topics, if the settings leave it open.
 pub fn default_count(topics: usize) -> usize {
-    topics / TOPICS_A_SPARE
+    if topics < LEAST_TOPICS { 0 } else { topics / TOPICS_A_SPARE }
 }
 
 /// Returns a counter of the documents that contain the terms by which topics are compared. It takes any document of the
@@ -64,6 +66,6 @@ mod tests {
         assert_eq!(mean(&[], &alpha), None);
         dissolve(&mut alpha, &[0.3, 0.1, 0.1, 0.2], 3);
         assert_eq!(kept(&alpha), [0]);
-        assert_eq!([4, 5, 100].map(default_count), [0, 1, 20]);
+        assert_eq!([9, 10, 100].map(default_count), [0, 2, 20]);
     }
 }
