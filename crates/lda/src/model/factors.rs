@@ -10,8 +10,8 @@
 //! ```
 //!
 //! and in the paper's geometry f_k = exp −Ψ(Vη + λ̃_k), g_kw = f_k (exp Ψ(η + λ̃_kw) − exp Ψ(η)),
-//! h_k = f_k exp Ψ(η), all times 2⁶³. A topic with α_k = 0 has f_k = 0: no token is drawn to it, and tokens that have
-//! it leave it.
+//! h_k = f_k exp Ψ(η), all times 2⁶³. A topic with α_k = 0 has f_k = 0: no token is drawn to it, and its own tokens
+//! leave it.
 
 mod branches;
 

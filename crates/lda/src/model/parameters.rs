@@ -284,7 +284,7 @@ impl Parameters {
         }
     }
 
-    /// Removes all topics but `topics`, which ascend and are numbered anew.
+    /// Keeps only `topics`, given in ascending order, and renumbers them from 0.
     pub fn keep_topics(&mut self, topics: &[usize]) {
         let mut number = vec![None; self.topic_count];
         (0..).zip(topics).for_each(|(new, &old)| number[old] = Some(new));
@@ -357,8 +357,8 @@ impl Parameters {
     }
 }
 
-/// Returns the heaviest `most` terms of each topic, heaviest first, of equal ones the first; `parts` are all parts of the
-/// parameters.
+/// Returns the `most` heaviest terms of each topic, heaviest first and ties in order of the terms; `parts` are all parts of
+/// the parameters.
 pub fn top_terms(parts: &[&Parameters], most: usize) -> Vec<Vec<u32>> {
     let mut topics: Vec<Vec<(f32, u32)>> = vec![Vec::new(); parts[0].topic_count];
     let shorten = |terms: &mut Vec<(f32, u32)>| {

@@ -1,18 +1,17 @@
-//! Spare topics: more topics are trained than are asked for; halfway through the Gibbs passes the least coherent are
-//! dissolved, and the others take their tokens.
+//! Spare topics: training starts with more topics than requested. Halfway through the Gibbs passes, the least coherent
+//! are dissolved, and their tokens go to the others.
 //!
-//! As many topics as were asked for, trained alone, include some that are made of unrelated documents: the sampler
-//! rarely divides a topic and rarely unites two, because that means to move many documents at once. Among more topics
-//! fewer are of this kind, and those can be told by their NPMI on the training documents
-//! ([`coherence`](crate::evaluate::coherence)).
+//! With only the requested topics, some remain mixtures of unrelated subjects: the sampler rarely splits or merges topics,
+//! because many documents would have to move at once. With more topics there are fewer mixtures, and their low NPMI on
+//! the training documents ([`coherence`](crate::evaluate::coherence)) gives them away.
 //!
-//! A topic is dissolved by setting its α_k to 0: within the next pass each of its tokens is drawn to another topic.
+//! Dissolving a topic sets its α_k to 0, so that within the next pass each of its tokens is drawn to another topic.
 
 use crate::evaluate::coherence::{CoherenceCounter, NPMI_TERMS};
 use crate::model::parameters::{Parameters, top_terms};
 
-/// Without a setting, one spare topic is trained for this many others, but none for fewer than the least number: few
-/// topics are broad, and the least coherent of them is a subject of its own.
+/// By default there is one spare topic for every five requested, and none below ten: with so few, the least coherent
+/// topic may be the only one on its subject.
 const TOPICS_A_SPARE: usize = 5;
 const LEAST_TOPICS: usize = 10;
 
@@ -21,8 +20,8 @@ pub fn default_count(topics: usize) -> usize {
     if topics < LEAST_TOPICS { 0 } else { topics / TOPICS_A_SPARE }
 }
 
-/// Returns a counter of the documents that contain the terms by which topics are compared. It takes any document of the
-/// sample; `parts` are all parts of the parameters.
+/// Returns a counter of the training documents in which the topics' top terms occur; `parts` are all parts of the
+/// parameters.
 pub fn counter(parts: &[&Parameters]) -> CoherenceCounter {
     let terms = top_terms(parts, NPMI_TERMS);
     CoherenceCounter::new(&terms, parts[0].vocabulary_size(), NPMI_TERMS)
@@ -41,7 +40,7 @@ pub fn mean(coherence: &[f64], alpha: &[f64]) -> Option<f64> {
     (kept().count() > 0).then(|| sum / kept().count() as f64)
 }
 
-/// Dissolves the `count` topics of the least `coherence`; of equal ones, the first.
+/// Dissolves the `count` least coherent topics; of equally coherent ones, the first.
 pub(super) fn dissolve(alpha: &mut [f64], coherence: &[f64], count: usize) {
     let mut topics: Vec<usize> = (0..alpha.len()).collect();
     topics.sort_by(|&a, &b| coherence[a].total_cmp(&coherence[b]));
