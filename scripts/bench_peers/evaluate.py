@@ -1,9 +1,9 @@
 """Scores the snapshots of all systems by the same rule: `python -m bench_peers.evaluate SPLIT OUT`.
 
 Document completion: each test document's topic proportions are inferred from one half of its tokens, by a
-fold-in that draws nothing at random, and the other half is scored under them. Coherence is measured on the
-training documents, as topicmill does it: NPMI, the mean over pairs of a topic's 10 heaviest terms, and UMass, the
-sum over pairs of its 20 heaviest; both as a mean over topics.
+fold-in that draws nothing at random, and the other half is scored under them. Coherence is a mean over topics: NPMI,
+the mean over pairs of a topic's 10 heaviest terms, on the training documents and on the test documents; C_V of the same
+terms on whole training documents; UMass, the sum over pairs of its 20 heaviest, on the training documents.
 """
 
 import argparse
@@ -24,6 +24,8 @@ ITERATIONS = 100
 TOLERANCE = 1e-3
 NPMI_TERMS = 10
 UMASS_TERMS = 20
+# Added to the share of documents with both terms, as in gensim.
+C_V_EPSILON = 1e-12
 
 
 def infer(weights: numpy.ndarray, counts: numpy.ndarray, alpha: numpy.ndarray) -> numpy.ndarray:
@@ -71,11 +73,16 @@ def documents(matrix: sparse.csr_array) -> Iterator[tuple[numpy.ndarray, numpy.n
         yield matrix.indices[start:end], matrix.data[start:end]
 
 
-def coherence(topics: numpy.ndarray, train: sparse.csc_array) -> tuple[float, float]:
-    """Returns NPMI and UMass of the topics; `train` has 1 where a document has a term."""
-    both = [topic_coherence(heaviest(topic), train) for topic in topics]
-    npmi, umass = numpy.mean(both, axis=0)
-    return float(npmi), float(umass)
+def coherence(topics: numpy.ndarray, train: sparse.csc_array, test: sparse.csc_array) -> dict[str, float]:
+    """Returns the topics' coherence; `train` and `test` have 1 where a document has a term."""
+    found = []
+    for terms in map(heaviest, topics):
+        few = terms[:NPMI_TERMS]
+        trained, tested = together(few, train), together(few, test)
+        documents = train.shape[0]
+        scores = [npmi(trained, documents), npmi(tested, test.shape[0]), c_v(trained, documents)]
+        found.append([*scores, umass(together(terms, train))])
+    return dict(zip(["npmi", "test_npmi", "c_v", "umass"], numpy.mean(found, axis=0).tolist()))
 
 
 def heaviest(topic: numpy.ndarray) -> numpy.ndarray:
@@ -86,32 +93,58 @@ def heaviest(topic: numpy.ndarray) -> numpy.ndarray:
     return candidates[numpy.argsort(-topic[candidates], kind="stable")][:most]
 
 
-def topic_coherence(terms: numpy.ndarray, train: sparse.csc_array) -> tuple[float, float]:
-    """Returns NPMI and UMass of one topic's heaviest terms, all of which occur in `train`."""
-    columns = train[:, terms]
-    together = (columns.T @ columns).toarray().astype(float)
-    alone = together.diagonal()
-    high, low = numpy.tril_indices(len(terms), k=-1)
-    umass = numpy.log((together[high, low] + 1) / alone[low]).sum()
-    high, low = numpy.tril_indices(min(len(terms), NPMI_TERMS), k=-1)
-    share = together[high, low] / train.shape[0]
-    npmi = numpy.full(len(share), -1.0)
-    npmi[share == 1] = 1.0
+def together(terms: numpy.ndarray, documents: sparse.csc_array) -> numpy.ndarray:
+    """Returns how many documents have both terms of each pair; on the diagonal, how many have the term."""
+    columns = documents[:, terms]
+    return (columns.T @ columns).toarray().astype(float)
+
+
+def npmi(both: numpy.ndarray, documents: int) -> float:
+    """Returns the mean NPMI of pairs of terms that occur at all; −1 for two that never occur together, or if there are
+    no such pairs."""
+    high, low = numpy.tril_indices(len(both), k=-1)
+    alone = both.diagonal()
+    occur = (alone[high] > 0) & (alone[low] > 0)
+    return float(pairs(both, documents)[high, low][occur].mean()) if occur.any() else -1.0
+
+
+def pairs(both: numpy.ndarray, documents: int) -> numpy.ndarray:
+    """Returns the NPMI of each pair of terms."""
+    share, expected = both / documents, numpy.outer(both.diagonal(), both.diagonal()) / documents**2
+    found = numpy.full(both.shape, -1.0)
+    found[share == 1] = 1.0
     between = (share > 0) & (share < 1)
-    expected = (alone[high] * alone[low] / train.shape[0] ** 2)[between]
-    npmi[between] = numpy.log(share[between] / expected) / -numpy.log(share[between])
-    return float(npmi.mean()), float(umass)
+    found[between] = numpy.log(share[between] / expected[between]) / -numpy.log(share[between])
+    return found
+
+
+def c_v(both: numpy.ndarray, documents: int) -> float:
+    """Returns C_V (Röder, Both & Hinneburg 2015), with whole documents in place of windows: the mean cosine between a
+    term's vector of NPMI with all terms and the sum of these vectors."""
+    share = both / documents + C_V_EPSILON
+    alone = both.diagonal() / documents
+    vectors = numpy.log(share / numpy.outer(alone, alone)) / -numpy.log(share)
+    whole = vectors.sum(axis=0)
+    lengths = numpy.linalg.norm(vectors, axis=1) * numpy.linalg.norm(whole)
+    return float((vectors @ whole / numpy.maximum(lengths, numpy.finfo(float).tiny)).mean())
+
+
+def umass(both: numpy.ndarray) -> float:
+    """Returns the UMass of terms, heaviest first."""
+    high, low = numpy.tril_indices(len(both), k=-1)
+    return float(numpy.log((both[high, low] + 1) / both[low, low]).sum())
 
 
 def score(folder: Path, train: sparse.csc_array, observed: sparse.csr_array, held_out: sparse.csr_array) -> list[dict]:
     """Returns the scores of a folder's complete snapshots, in order."""
+    test = sparse.csc_array(observed + held_out > 0).astype(numpy.int32)
     scores = []
     for path in sorted(folder.glob("*.json")):
         topics, facts = snapshots.read(path)
         alpha = numpy.array(facts.pop("alpha"))
         limit = max(MIN_DOCUMENTS, MOST_PROPORTIONS // len(alpha))
         facts["log_likelihood"] = log_likelihood(topics, alpha, observed[:limit], held_out[:limit])
-        facts["npmi"], facts["umass"] = coherence(topics, train)
+        facts |= coherence(topics, train, test)
         facts["test_documents"] = min(limit, observed.shape[0])
         scores.append(facts)
     return scores

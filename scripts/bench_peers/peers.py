@@ -7,7 +7,7 @@ so that a missing one fails only its own system.
 import itertools
 import time
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 
 from . import memory, snapshots
@@ -76,33 +76,56 @@ class Tomotopy:
             yield row
 
 
-class Topica:
-    """One of topica's samplers. It has no snapshots: each point is a separate fit, with twice as many sweeps.
+class Fits:
+    """A system without snapshots: each point is a separate fit, with twice as many sweeps, until the next would not fit
+    into the time."""
 
-    Fits continue until the next would not fit into the time. By default topica keeps alpha at 1 for each topic until
-    sweep 200. These fits are shorter: alpha sums to 5 at first, MALLET's default, and is learnt from sweep 20 at latest.
-    """
+    FIRST = FEWEST_SWEEPS
 
-    def __init__(self, task: Task, sampler: str):
-        import topica
-
+    def __init__(self, task: Task):
         self.task = task
-        self.fixed: dict[str, object] = {"sampler": sampler, "alpha_sum": 5.0, "optimize_interval": 10}
-        self.fitting: dict[str, object] = {"keep_theta_draws": False, "progress": False}
-        self.settings = self.fixed | self.fitting
-        self.documents = corpus_of(task)
-
-    def version(self) -> str:
-        return metadata.version("topica")
 
     def train(self) -> None:
-        sweeps, seconds = FEWEST_SWEEPS, 0.0
+        sweeps, seconds = self.FIRST, 0.0
         while 2 * seconds <= self.task.seconds:
             seconds = self.fit(sweeps)
             sweeps *= 2
 
     def fit(self, sweeps: int) -> float:
         """Fits once and writes the snapshot; returns the fit's seconds."""
+        raise NotImplementedError
+
+    def write(self, seconds: float, sweeps: int, alpha: Iterable, rows: Iterable, settings: dict) -> None:
+        """Writes the snapshot of a fit with settings of its own."""
+        note = " ".join(f"{name}={value}" for name, value in settings.items())
+        facts = {"seconds": seconds, "passes": sweeps, "alpha": [float(value) for value in alpha], "note": note}
+        snapshots.write(self.task.out, (row.astype("float32") for row in rows), facts)
+
+    def peak_mb(self) -> float:
+        return memory.own_peak_mb()
+
+
+class Topica(Fits):
+    """One of topica's samplers.
+
+    By default topica keeps alpha at 1 for each topic until sweep 200. These fits are shorter: alpha sums to 5 at first,
+    MALLET's default, and is learnt from sweep 20 at latest.
+    """
+
+    def __init__(self, task: Task, sampler: str):
+        import topica
+
+        super().__init__(task)
+        self.fixed: dict[str, object] = {"sampler": sampler, "alpha_sum": 5.0, "optimize_interval": 10}
+        self.fitting: dict[str, object] = {"keep_theta_draws": False, "progress": False}
+        self.settings = self.fixed | self.fitting
+        vocabulary = [f"w{term}" for term in range(task.terms)]
+        self.documents = topica.Corpus.from_documents(list(words(task)), vocabulary=vocabulary)
+
+    def version(self) -> str:
+        return metadata.version("topica")
+
+    def fit(self, sweeps: int) -> float:
         import topica
 
         burn_in = {"burn_in": min(20, sweeps // 4)}
@@ -111,61 +134,80 @@ class Topica:
         started = time.monotonic()
         model.fit(self.documents, **effort, **self.fitting)
         seconds = time.monotonic() - started
-        facts = {"seconds": seconds, "passes": sweeps, "alpha": model.alpha.tolist()}
-        facts["note"] = " ".join(f"{name}={value}" for name, value in (effort | burn_in).items())
-        snapshots.write(self.task.out, (row.astype("float32") for row in model.topic_word), facts)
+        self.write(seconds, sweeps, model.alpha, model.topic_word, effort | burn_in)
         return seconds
 
-    def peak_mb(self) -> float:
-        return memory.own_peak_mb()
 
+class TopicaOnline(Fits):
+    """topica's online variational Bayes, which uses one thread only; a sweep is a pass."""
 
-def corpus_of(task: Task) -> object:
-    """Returns the training documents as topica's corpus, with the split's terms in their order."""
-    import topica
-
-    vocabulary = [f"w{term}" for term in range(task.terms)]
-    return topica.Corpus.from_documents(list(words(task)), vocabulary=vocabulary)
-
-
-class TopicaOnline:
-    """topica's online variational Bayes, which uses one thread only. Each point is a separate fit, with twice as many
-    passes."""
+    FIRST = 1
 
     def __init__(self, task: Task):
-        self.task = task
+        import topica
+
+        super().__init__(task)
         self.settings: dict[str, object] = {}
-        self.documents = corpus_of(task)
+        vocabulary = [f"w{term}" for term in range(task.terms)]
+        self.documents = topica.Corpus.from_documents(list(words(task)), vocabulary=vocabulary)
 
     def version(self) -> str:
         return metadata.version("topica")
 
-    def train(self) -> None:
-        passes, seconds = 1, 0.0
-        while 2 * seconds <= self.task.seconds:
-            seconds = self.fit(passes)
-            passes *= 2
-
-    def fit(self, passes: int) -> float:
-        """Fits once and writes the snapshot; returns the fit's seconds."""
+    def fit(self, sweeps: int) -> float:
         import topica
 
         model = topica.OnlineLDA(self.task.topics, seed=self.task.seed)
         started = time.monotonic()
-        model.fit(self.documents, iters=passes)
+        model.fit(self.documents, iters=sweeps)
         seconds = time.monotonic() - started
-        facts = {"seconds": seconds, "passes": passes, "alpha": [float(value) for value in model.alpha]}
-        snapshots.write(self.task.out, (row.astype("float32") for row in model.topic_word), facts | {"note": ""})
+        self.write(seconds, sweeps, model.alpha, model.topic_word, {})
         return seconds
 
-    def peak_mb(self) -> float:
-        return memory.own_peak_mb()
+
+class Mallet(Fits):
+    """pyrmallet, the port of MALLET's sampler by its author's group, which uses one thread only. Alpha as with topica."""
+
+    def __init__(self, task: Task):
+        from pyrmallet import _rust_mallet
+
+        super().__init__(task)
+        self.settings: dict[str, object] = {"alpha_sum": 5.0, "optimize_interval": 10}
+        documents = [" ".join(document) for document in words(task)]
+        self.documents = _rust_mallet.Corpus.from_strings(documents, token_regex=r"\w+")
+
+    def version(self) -> str:
+        return metadata.version("pyrmallet")
+
+    def fit(self, sweeps: int) -> float:
+        from pyrmallet import _rust_mallet
+
+        effort = effort_of(sweeps, averaged=True)
+        effort["iterations"] = effort.pop("iters")
+        effort["burn_in"] = min(20, sweeps // 4)
+        started = time.monotonic()
+        model = _rust_mallet.train(
+            self.documents, num_topics=self.task.topics, seed=self.task.seed, **self.settings, **effort
+        )
+        seconds = time.monotonic() - started
+        self.write(seconds, sweeps, model.alpha, self.rows(model), effort)
+        return seconds
+
+    def rows(self, model) -> "Iterator[numpy.ndarray]":
+        """Yields each topic's distribution in the split's order of terms."""
+        import numpy
+
+        places = numpy.array([int(name[1:]) for name in model.vocabulary])
+        for weights in model.topic_word_matrix():
+            row = numpy.zeros(self.task.terms, dtype=numpy.float32)
+            row[places] = weights
+            yield row
 
 
 def effort_of(sweeps: int, averaged: bool) -> dict[str, int]:
     """Returns the arguments of a fit with this many sweeps (5 or more), the last fifth averaged over up to five samples.
 
-    topica makes `iters` sweeps and then takes a sample every `sample_interval`. Its CVB0 takes no samples.
+    topica and pyrmallet make `iters` sweeps and then take a sample every `sample_interval`. CVB0 takes no samples.
     """
     last = sweeps // 5 if averaged else 0
     samples = min(5, last)

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib
 
@@ -18,22 +19,29 @@ from .notes import notes
 BELOW_THE_BEST = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
 # The prefix of the names of our systems.
 OURS = "topicmill"
-FIGURES = ["passes", "training, s", "log-likelihood, nats/token", "NPMI", "UMass"]
+FIGURES = ["passes", "training, s", "log-likelihood, nats/token", "NPMI", "NPMI, test", "C_V", "UMass"]
 
 
-def seconds_to_reach(level: float, snapshots: list[dict]) -> tuple[float, bool] | None:
-    """Returns when a system first reached this log-likelihood, interpolated linearly over log time, or None if never.
+class Reached(NamedTuple):
+    """When a system first reached a log-likelihood, and how coherent its topics were then."""
 
-    The second value is true if the first snapshot had reached it already, so that the time is an upper bound.
-    """
+    seconds: float
+    is_bound: bool
+    """True if the first snapshot had reached it already, so that the time is an upper bound."""
+    npmi: float
+
+
+def reaches(level: float, snapshots: list[dict]) -> Reached | None:
+    """Returns when a system first reached this log-likelihood, interpolated linearly over log time, or None if never."""
     before = None
     for snapshot in sorted(snapshots, key=lambda snapshot: snapshot["seconds"]):
         if snapshot["log_likelihood"] >= level:
             if before is None:
-                return snapshot["seconds"], True
+                return Reached(snapshot["seconds"], True, snapshot["npmi"])
             share = (level - before["log_likelihood"]) / (snapshot["log_likelihood"] - before["log_likelihood"])
             start, end = math.log(before["seconds"]), math.log(snapshot["seconds"])
-            return math.exp(start + share * (end - start)), False
+            npmi = before["npmi"] + share * (snapshot["npmi"] - before["npmi"])
+            return Reached(math.exp(start + share * (end - start)), False, npmi)
         before = snapshot
     return None
 
@@ -47,17 +55,17 @@ def levels(systems: list[dict]) -> list[float]:
     return [max(ours), *chosen] if max(ours, default=-math.inf) > chosen[0] else chosen
 
 
-def ratio(times: dict[str, tuple[float, bool] | None]) -> str:
+def ratio(times: dict[str, Reached | None]) -> str:
     """Returns the fastest peer's seconds over topicmill's, as a bound if one of them is a bound."""
     peers = [time for name, time in times.items() if not name.startswith(OURS) and time]
     ours = min((time for name, time in times.items() if name.startswith(OURS) and time), default=None)
     if not peers or not ours:
         return "–"
     fastest = min(peers)
-    if fastest[1] and ours[1]:
+    if fastest.is_bound and ours.is_bound:
         return "–"
-    sign = "≤ " if fastest[1] else "≥ " if ours[1] else ""
-    return f"{sign}{fastest[0] / ours[0]:.2f}"
+    sign = "≤ " if fastest.is_bound else "≥ " if ours.is_bound else ""
+    return f"{sign}{fastest.seconds / ours.seconds:.2f}"
 
 
 def row(*cells: object) -> str:
@@ -90,7 +98,7 @@ def table(results: dict) -> str:
     text += "\n## Settings\n\nBesides documents, topics, threads and the seed; all else is the system's default.\n\n"
     text += told(results["systems"])
     if measured:
-        text += "\n## Seconds to reach a log-likelihood\n\n" + reached(measured)
+        text += "\n## Seconds to reach a log-likelihood, and NPMI then\n\n" + reached(measured)
         text += "\n## All snapshots\n\n" + all_snapshots(measured)
     return text
 
@@ -99,7 +107,7 @@ def last_row(system: dict) -> str:
     """Returns the row of a system's last snapshot, or of its failure."""
     version = system["version"] or "–"
     if not system["snapshots"]:
-        return row(system["name"], version, "failed", *["–"] * 5)
+        return row(system["name"], version, "failed", *["–"] * len(FIGURES))
     last = max(system["snapshots"], key=lambda snapshot: snapshot["seconds"])
     memory = f"{system['peak_mb']:,.0f}" if system["peak_mb"] else "–"
     return row(system["name"], version, *figures(last), memory)
@@ -112,6 +120,8 @@ def figures(snapshot: dict) -> list[str]:
         f"{snapshot['seconds']:.2f}",
         f"{snapshot['log_likelihood']:.4f}",
         f"{snapshot['npmi']:.3f}",
+        f"{snapshot['test_npmi']:.3f}",
+        f"{snapshot['c_v']:.3f}",
         f"{snapshot['umass']:.0f}",
     ]
 
@@ -131,12 +141,12 @@ def told(systems: list[dict]) -> str:
 
 
 def reached(measured: list[dict]) -> str:
-    """Returns the seconds of each system at several levels."""
+    """Returns the seconds of each system at several levels, and the NPMI of its topics there."""
     names = [system["name"] for system in measured]
     text = head("log-likelihood", *names, f"fastest peer / {OURS}")
     for level in levels(measured):
-        times = {system["name"]: seconds_to_reach(level, system["snapshots"]) for system in measured}
-        cells = ["–" if time is None else f"{'≤ ' if time[1] else ''}{time[0]:.2f}" for time in times.values()]
+        times = {system["name"]: reaches(level, system["snapshots"]) for system in measured}
+        cells = ["–" if at is None else f"{'≤ ' if at.is_bound else ''}{at.seconds:.2f} ({at.npmi:.3f})" for at in times.values()]
         text += row(f"{level:.4f}", *cells, ratio(times))
     return text
 
@@ -149,23 +159,28 @@ def all_snapshots(measured: list[dict]) -> str:
     return text
 
 
+# What is drawn against training time: the figure of a snapshot, and its name.
+CURVES = [("log_likelihood", "held-out log-likelihood, nats per token"), ("npmi", "NPMI of topics, training documents")]
+
+
 def plot(results: dict, path: Path) -> None:
-    """Draws held-out log-likelihood against training time, a line per system."""
+    """Draws held-out log-likelihood and NPMI against training time, a line per system."""
     matplotlib.rcParams["svg.hashsalt"] = "bench"
-    figure, axes = matplotlib.pyplot.subplots(figsize=(8, 5), layout="constrained")
-    for number, system in enumerate(results["systems"]):
-        points = sorted(system["snapshots"], key=lambda snapshot: snapshot["seconds"])
-        times, scores = ([point[key] for point in points] for key in ["seconds", "log_likelihood"])
-        label = f"{system['name']} {system['version'] or ''}" if points else f"{system['name']}: failed"
-        axes.plot(times, scores, label=label, marker="os^D"[number % 4], markersize=4, linewidth=1.5)
-    axes.set_xscale("log")
-    axes.set_xlabel("training time, s")
-    axes.set_ylabel("held-out log-likelihood, nats per token")
+    figure, both = matplotlib.pyplot.subplots(1, len(CURVES), figsize=(14, 5), layout="constrained")
+    for axes, (key, name) in zip(both, CURVES):
+        for number, system in enumerate(results["systems"]):
+            points = sorted(system["snapshots"], key=lambda snapshot: snapshot["seconds"])
+            times, scores = ([point[key] for point in points] for key in ["seconds", key])
+            label = f"{system['name']} {system['version'] or ''}" if points else f"{system['name']}: failed"
+            axes.plot(times, scores, label=label, marker="os^D"[number % 4], markersize=4, linewidth=1.5)
+        axes.set_xscale("log")
+        axes.set_xlabel("training time, s")
+        axes.set_ylabel(name)
+        axes.grid(alpha=0.3)
+    both[0].legend(loc="lower right")
     corpus, settings = results["corpus"], results["settings"]
     title = f"{corpus['name']}: {corpus['train_tokens']:,} tokens"
-    axes.set_title(f"{title}, {settings['topics']} topics, {settings['threads']} threads")
-    axes.grid(alpha=0.3)
-    axes.legend(loc="lower right")
+    figure.suptitle(f"{title}, {settings['topics']} topics, {settings['threads']} threads")
     figure.savefig(path, metadata={"Date": None})
 
 

@@ -58,10 +58,24 @@ class Score(unittest.TestCase):
     def test_coherence(self):
         # The documents have of terms 0 and 1: both, both, the first, none. Term 2 occurs with neither.
         train = sparse.csc_array(matrix([[1, 1, 0], [1, 1, 0], [1, 0, 0], [0, 0, 1]]))
-        npmi, umass = evaluate.topic_coherence(numpy.array([0, 1]), train)
-        self.assertAlmostEqual(npmi, math.log(0.5 / (0.75 * 0.5)) / -math.log(0.5), places=12)
-        self.assertAlmostEqual(umass, math.log((2 + 1) / 3), places=12)
-        self.assertEqual(evaluate.topic_coherence(numpy.array([0, 2]), train)[0], -1.0)
+        both = evaluate.together(numpy.array([0, 1]), train)
+        self.assertAlmostEqual(evaluate.npmi(both, 4), math.log(0.5 / (0.75 * 0.5)) / -math.log(0.5), places=12)
+        self.assertAlmostEqual(evaluate.umass(both), math.log((2 + 1) / 3), places=12)
+        self.assertEqual(evaluate.npmi(evaluate.together(numpy.array([0, 2]), train), 4), -1.0)
+
+    def test_pairs_of_terms_that_do_not_occur_are_left_out(self):
+        documents = sparse.csc_array(matrix([[1, 1, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]]))
+        both = [evaluate.together(numpy.array(terms), documents) for terms in [[0, 1], [0, 1, 2], [0, 2]]]
+        self.assertEqual(evaluate.npmi(both[0], 4), evaluate.npmi(both[1], 4))
+        self.assertEqual(evaluate.npmi(both[2], 4), -1.0)
+
+    def test_c_v(self):
+        # With a term that occurs in half of the documents, and never with the other one, NPMI is 1 and about −1: the two
+        # vectors cancel out. Two terms of the same documents have the same vector.
+        apart, same = (sparse.csc_array(matrix(rows)) for rows in [[[1, 0], [0, 1]], [[1, 1], [0, 0]]])
+        terms = numpy.array([0, 1])
+        self.assertLess(abs(evaluate.c_v(evaluate.together(terms, apart), 2)), 0.1)
+        self.assertAlmostEqual(evaluate.c_v(evaluate.together(terms, same), 2), 1.0, places=6)
 
     def test_heaviest_terms(self):
         self.assertEqual(evaluate.heaviest(numpy.array([0.1, 0.4, 0.1, 0.4])).tolist(), [1, 3, 0, 2])
@@ -207,18 +221,26 @@ class Systems(unittest.TestCase):
 
 
 class Report(unittest.TestCase):
-    POINTS = [{"seconds": 1.0, "log_likelihood": -9.0}, {"seconds": 100.0, "log_likelihood": -7.0}]
+    POINTS = [
+        {"seconds": 1.0, "log_likelihood": -9.0, "npmi": 0.1},
+        {"seconds": 100.0, "log_likelihood": -7.0, "npmi": 0.2},
+    ]
 
     def test_seconds_are_interpolated_in_log_time(self):
-        self.assertAlmostEqual(report.seconds_to_reach(-8.0, self.POINTS)[0], 10.0)
-        self.assertEqual(report.seconds_to_reach(-9.5, self.POINTS), (1.0, True))
-        self.assertIsNone(report.seconds_to_reach(-6.0, self.POINTS))
+        at = report.reaches(-8.0, self.POINTS)
+        self.assertAlmostEqual(at.seconds, 10.0)
+        self.assertAlmostEqual(at.npmi, 0.15)
+        self.assertEqual(report.reaches(-9.5, self.POINTS), report.Reached(1.0, True, 0.1))
+        self.assertIsNone(report.reaches(-6.0, self.POINTS))
 
     def test_the_ratio_is_a_bound_where_a_time_is(self):
-        times = {"topicmill": (2.0, False), "gensim": (8.0, False), "sklearn": None}
+        def at(seconds: float, is_bound: bool) -> report.Reached:
+            return report.Reached(seconds, is_bound, 0.1)
+
+        times = {"topicmill": at(2.0, False), "gensim": at(8.0, False), "sklearn": None}
         self.assertEqual(report.ratio(times), "4.00")
-        self.assertEqual(report.ratio(times | {"sklearn": (6.0, True)}), "≤ 3.00")
-        self.assertEqual(report.ratio(times | {"topicmill": (2.0, True)}), "≥ 4.00")
+        self.assertEqual(report.ratio(times | {"sklearn": at(6.0, True)}), "≤ 3.00")
+        self.assertEqual(report.ratio(times | {"topicmill": at(2.0, True)}), "≥ 4.00")
         self.assertEqual(report.ratio(times | {"topicmill": None}), "–")
 
     def test_settings_are_listed(self):

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from .peers import Gensim, ScikitLearn, Tomotopy, Topica, TopicaOnline
+from .peers import Gensim, Mallet, ScikitLearn, Tomotopy, Topica, TopicaOnline
 from .task import System, Task, arguments, leave
 from .topicmill import Topicmill
 
 PEERS: dict[str, Callable[[Task], System]] = {
     "tomotopy": Tomotopy,
+    "mallet": Mallet,
     "topica": partial(Topica, sampler="sparse"),
     "topica-warp": partial(Topica, sampler="warp"),
     "topica-lightlda": partial(Topica, sampler="lightlda"),
@@ -26,7 +27,7 @@ PEERS: dict[str, Callable[[Task], System]] = {
 OURS = {"topicmill": "sampled", "topicmill-online-vb": "online-vb", "topicmill-batch-vb": "batch-vb", "topicmill-cvb0": "cvb0"}
 SYSTEMS = [*OURS, *PEERS]
 # The systems that run unless `--systems` names others.
-DEFAULT = ["topicmill", "tomotopy", "topica", "topica-warp", "gensim", "sklearn"]
+DEFAULT = ["topicmill", "tomotopy", "mallet", "topica", "topica-warp", "gensim", "sklearn"]
 
 
 def main() -> None:
