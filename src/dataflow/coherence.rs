@@ -1,5 +1,7 @@
 //! Coherence of the finished topics, counted on the training documents by all workers.
 
+use std::iter;
+
 use timely::worker::Worker;
 
 use super::gather::sum;
@@ -18,6 +20,22 @@ pub(crate) struct Coherence {
     pub(crate) topics: Vec<(Option<f64>, Option<f64>)>,
     /// Each topic's heaviest terms, by rank.
     pub(crate) terms: Vec<Vec<CountedTerm>>,
+}
+
+/// Counts a minibatch of the training documents; returns their number.
+///
+/// # Errors
+/// The documents cannot be read.
+pub(super) fn count(
+    process: &Process,
+    training: &Minibatches,
+    number: u64,
+    counter: &mut CoherenceCounter,
+) -> Result<u64, Failure> {
+    let minibatch = training.read(number);
+    let minibatch = minibatch.map_err(|e| process.scratch_error(TRAINING_FILE, e))?;
+    minibatch.terms().for_each(|terms| counter.add_document(terms));
+    Ok(minibatch.len() as u64)
 }
 
 /// Counts the topics' heaviest terms on the training documents of all processes: an idle worker
@@ -39,31 +57,23 @@ pub(crate) fn coherence(
         .map(|t| TermDistribution::of(t, vocabulary_size).top_terms(UMASS_TERMS))
         .collect();
     let mut counter = CoherenceCounter::new(&top, vocabulary_size, UMASS_TERMS);
-    loop {
-        let number = tickets.take() as u64;
-        if number >= training.count() {
-            break;
-        }
-        let minibatch = training.read(number);
-        let minibatch = minibatch.map_err(|e| process.scratch_error(TRAINING_FILE, e))?;
-        minibatch.terms().for_each(|terms| counter.add_document(terms));
-        process.progress.add(minibatch.len() as u64);
+    let numbers = iter::from_fn(|| Some(tickets.take() as u64));
+    for number in numbers.take_while(|number| *number < training.count()) {
+        let documents = count(process, training, number, &mut counter)?;
+        process.progress.add(documents);
     }
-    let mine: Vec<i64> = counter.counts().iter().map(|&n| n as i64).collect();
-    let all: Vec<u64> = sum(worker, &mine).into_iter().map(|n| n as u64).collect();
-    let mut merged = CoherenceCounter::new(&top, vocabulary_size, UMASS_TERMS);
-    merged.add_counts(&all);
+    counter.replace_counts(|mine| sum(worker, mine));
     let finite = |value: f64| value.is_finite().then_some(value);
     let enough = |topic: usize| top[topic].len() >= 2;
     let scores = |k: usize| {
-        if enough(k) { (finite(merged.umass(k)), finite(merged.npmi(k))) } else { (None, None) }
+        if enough(k) { (finite(counter.umass(k)), finite(counter.npmi(k))) } else { (None, None) }
     };
     let terms = |k: usize| {
         let ranked = top[k].iter().enumerate();
         let term = |(rank, &term): (usize, &u32)| CountedTerm {
             term,
-            documents: merged.document_frequency(k, rank),
-            coherence: merged.term_umass(k, rank),
+            documents: counter.document_frequency(k, rank),
+            coherence: counter.term_umass(k, rank),
         };
         ranked.map(term).collect()
     };

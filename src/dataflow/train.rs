@@ -24,7 +24,8 @@ use std::time::Instant;
 
 use timely::worker::Worker;
 
-use super::process::{HELD_OUT_FILE, Process, TRAINING_FILE};
+use super::coherence::count;
+use super::process::{HELD_OUT_FILE, Process};
 use super::process_model::ProcessModel;
 use super::rounds::Rounds;
 use super::sample::Sample;
@@ -32,6 +33,7 @@ use crate::assignments::Assignments;
 use crate::checkpoint::{Header, Saved};
 use crate::failure::Failure;
 pub use active::ActiveDocuments;
+use lda::evaluate::coherence::CoherenceCounter;
 use lda::evaluate::completion::{Completer, Completion};
 use lda::model::Priors;
 use lda::model::factors::FactorTable;
@@ -290,31 +292,24 @@ impl Exchange for TrainWorker<'_> {
         self.sum(&histograms.evidence(&self.steps.progress.priors.alpha))
     }
 
-    fn coherence(&mut self) -> Result<Vec<f64>, Failure> {
+    fn coherence(&mut self) -> Result<CoherenceCounter, Failure> {
         let TrainPlan { process, model, sample, .. } = self.steps.plan;
-        let (mut counter, topics) = {
+        let mut counter = {
             let guards = model.read_published();
             let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
-            (spare::counter(&parts), parts[0].topic_count())
+            spare::counter(&parts)
         };
-        let training = &sample.training;
         let threads = process.placement.threads;
-        for number in (self.steps.part as u64..training.count()).step_by(threads) {
-            let minibatch = training.read(number);
-            let minibatch = minibatch.map_err(|e| process.scratch_error(TRAINING_FILE, e))?;
-            minibatch.terms().for_each(|terms| counter.add_document(terms));
+        for number in (self.steps.part as u64..sample.training.count()).step_by(threads) {
+            count(process, &sample.training, number, &mut counter)?;
             liveness::tick();
         }
-        let mine: Vec<i64> = counter.counts().iter().map(|&n| n as i64).collect();
-        let all = self.sum(&mine);
-        let others: Vec<u64> =
-            all.iter().zip(&mine).map(|(all, mine)| (all - mine) as u64).collect();
-        counter.add_counts(&others);
-        let coherence = spare::coherence(&counter, topics);
+        counter.replace_counts(|mine| self.sum(mine));
+        let coherence = spare::coherence(&counter);
         if let Some(round) = self.steps.log.last_mut() {
             round.coherence = spare::mean(&coherence, &self.steps.progress.priors.alpha);
         }
-        Ok(coherence)
+        Ok(counter)
     }
 
     fn average(&mut self, weight: f64) {

@@ -26,6 +26,7 @@ pub mod warm_start;
 
 use std::collections::VecDeque;
 
+use crate::evaluate::coherence::CoherenceCounter;
 use crate::infer::ImpossibleDraw;
 use crate::model::{MAX_TOPICS, Priors};
 pub use alone::{Setup, Trained, train};
@@ -85,11 +86,11 @@ pub trait Exchange {
     /// Returns the [evidence](alpha::Histograms::evidence) for α of all documents visited since the last call.
     fn evidence(&mut self) -> Vec<i64>;
 
-    /// Returns the NPMI of each topic on the training documents, after a round has ended.
+    /// Counts the training documents in which each topic's top terms occur, after a round has ended.
     ///
     /// # Errors
     /// Returns an error if documents cannot be read.
-    fn coherence(&mut self) -> Result<Vec<f64>, Self::Error>;
+    fn coherence(&mut self) -> Result<CoherenceCounter, Self::Error>;
 
     /// Adds the counts to their average, with a weight; 1 starts the average.
     fn average(&mut self, weight: f64);
@@ -139,18 +140,19 @@ pub fn run<E: Exchange>(
             exchange.progress().averaged += 1;
         }
         let heldout = exchange.end(last, schedule.evaluates_after(last))?;
-        let mut coherence = Vec::new();
+        let mut coherence = None;
         // With a tree, parameters are those of leaves instead of terms.
         if schedule.counts_coherence_after(last) && exchange.progress().priors.tree.is_none() {
-            coherence = exchange.coherence()?;
+            let counted = exchange.coherence()?;
+            let alpha = &mut exchange.progress().priors.alpha;
+            if schedule.dissolves_after(last) {
+                spare::dissolve(alpha, &counted, schedule.spare_topics);
+            }
+            coherence = spare::mean(&spare::coherence(&counted), alpha);
         }
         let counts = schedule.may_settle_after(last);
         let progress = exchange.progress();
-        if schedule.dissolves_after(last) {
-            spare::dissolve(&mut progress.priors.alpha, &coherence, schedule.spare_topics);
-        }
         has_settled = heldout.is_some_and(|heldout| {
-            let coherence = spare::mean(&coherence, &progress.priors.alpha);
             counts && progress.stop.observe([Some(heldout), coherence], settings)
         });
         progress.next = schedule.next(last, has_settled);

@@ -246,8 +246,8 @@ pub(super) const TRAIN: Section = rows! {
     // On 1.7 and 16 million tokens a few reach good topics fastest; more of them gain less than Gibbs passes do.
     online_passes: Whole(0, COUNT), Library(default().online_passes);
     /// Number of topics that are trained in addition to `model.topics`; halfway through the Gibbs passes as many are
-    /// dissolved, those of the least NPMI, and the others take their tokens. `"auto"` is a fifth of `model.topics`,
-    /// or 0 below ten topics. 0 trains no others, nor does a job whose `model.alpha` is a list.
+    /// dissolved, near-duplicates and those of the least NPMI, and the others take their tokens. `"auto"` is a fifth of
+    /// `model.topics`. 0 trains no others, nor does a job whose `model.alpha` is a list.
     // Otherwise some of the topics are made of unrelated documents (docs/measurements/DEFAULTS.md).
     spare_topics: Or(AUTO, &Whole(0, COUNT)), Default("auto");
     /// Sweeps over a document that are discarded in each online round, after the first one.

@@ -11,6 +11,9 @@
 
 pub mod window;
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use crate::math::special::ln;
 
 /// The number of a topic's terms that UMass uses.
@@ -126,14 +129,34 @@ impl CoherenceCounter {
     /// Marks a tracked term as seen in each topic that has it, and counts the document for it.
     fn mark(&mut self, slot: usize) {
         self.counts[1 + slot] += 1;
-        let range = self.starts[slot] as usize..self.starts[slot + 1] as usize;
-        for &(topic, rank) in &self.occurrences[range] {
+        for &(topic, rank) in &self.occurrences[self.occurrences_of(slot)] {
             let seen = &mut self.seen[topic as usize];
             if *seen == 0 {
                 self.touched.push(topic);
             }
             *seen |= 1 << rank;
         }
+    }
+
+    /// Returns the number of topics.
+    pub fn topic_count(&self) -> usize {
+        self.ranked.len()
+    }
+
+    /// Returns the topics that share at least so many tracked terms with this one, which is among them.
+    pub fn topics_sharing(&self, terms: usize, topic: usize) -> impl Iterator<Item = usize> {
+        let mut shared = BTreeMap::new();
+        for &slot in &self.ranked[topic] {
+            for &(other, _) in &self.occurrences[self.occurrences_of(slot as usize)] {
+                *shared.entry(other as usize).or_insert(0) += 1;
+            }
+        }
+        shared.into_iter().filter(move |(_, count)| *count >= terms).map(|(other, _)| other)
+    }
+
+    /// Returns where the occurrences of a tracked term are.
+    fn occurrences_of(&self, slot: usize) -> Range<usize> {
+        self.starts[slot] as usize..self.starts[slot + 1] as usize
     }
 
     /// Returns the counts as one flat row, which processes add entry by entry: documents, documents
@@ -156,6 +179,18 @@ impl CoherenceCounter {
         for (own, other) in self.counts.iter_mut().zip(counts) {
             *own += other;
         }
+    }
+
+    /// Replaces the counts by what `sum` makes of them, such as their sum over all workers.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the length differs.
+    pub fn replace_counts(&mut self, sum: impl FnOnce(&[i64]) -> Vec<i64>) {
+        let mine: Vec<i64> = self.counts.iter().map(|&count| count as i64).collect();
+        let all: Vec<u64> = sum(&mine).into_iter().map(|count| count as u64).collect();
+        self.counts.fill(0);
+        self.add_counts(&all);
     }
 
     /// Returns the number of documents counted.

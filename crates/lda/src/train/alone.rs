@@ -14,6 +14,7 @@ use super::{
     start,
 };
 use crate::bags::Bags;
+use crate::evaluate::coherence::CoherenceCounter;
 use crate::math::random::Stage;
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::{Parameters, TermRow};
@@ -257,11 +258,11 @@ impl<R: FnMut(u64, Option<f64>)> Exchange for Alone<'_, R> {
         self.visitor.take_histograms().evidence(&self.progress.priors.alpha)
     }
 
-    fn coherence(&mut self) -> Result<Vec<f64>, TrainError> {
+    fn coherence(&mut self) -> Result<CoherenceCounter, TrainError> {
         let parameters = self.average.as_ref().unwrap_or(&self.parameters);
         let mut counter = spare::counter(&[parameters]);
         (0..self.sample.len()).for_each(|index| counter.add_document(self.sample.bag(index).terms));
-        Ok(spare::coherence(&counter, parameters.topic_count()))
+        Ok(counter)
     }
 
     fn average(&mut self, weight: f64) {

@@ -1,23 +1,25 @@
-//! Spare topics: training starts with more topics than requested. Halfway through the Gibbs passes, the least coherent
-//! are dissolved, and their tokens go to the others.
+//! Spare topics: training starts with more topics than requested. Halfway through the Gibbs passes, near-duplicates and
+//! the least coherent topics are dissolved, and their tokens go to the others.
 //!
 //! With only the requested topics, some remain mixtures of unrelated subjects: the sampler rarely splits or merges topics,
 //! because many documents would have to move at once. With more topics there are fewer mixtures, and their low NPMI on
-//! the training documents ([`coherence`](crate::evaluate::coherence)) gives them away.
+//! the training documents ([`coherence`](crate::evaluate::coherence)) gives them away. If no topic is a mixture, two
+//! topics may share a subject, and dissolving the least coherent topic would lose another: near-duplicates come first.
 //!
 //! Dissolving a topic sets its α_k to 0, so that within the next pass each of its tokens is drawn to another topic.
 
 use crate::evaluate::coherence::{CoherenceCounter, NPMI_TERMS};
 use crate::model::parameters::{Parameters, top_terms};
 
-/// By default there is one spare topic for every five requested, and none below ten: with so few, the least coherent
-/// topic may be the only one on its subject.
+/// By default there is one spare topic for every five requested.
 const TOPICS_A_SPARE: usize = 5;
-const LEAST_TOPICS: usize = 10;
+
+/// The number of shared top terms, of ten, that makes two topics near-duplicates.
+const SHARED_TERMS: usize = 7;
 
 /// Returns the number of spare topics, if the settings leave it open.
 pub fn default_count(topics: usize) -> usize {
-    if topics < LEAST_TOPICS { 0 } else { topics / TOPICS_A_SPARE }
+    topics / TOPICS_A_SPARE
 }
 
 /// Returns a counter of the training documents in which the topics' top terms occur; `parts` are all parts of the
@@ -28,9 +30,9 @@ pub fn counter(parts: &[&Parameters]) -> CoherenceCounter {
 }
 
 /// Returns the NPMI of each topic; −1 for a topic of fewer than two terms.
-pub fn coherence(counted: &CoherenceCounter, topics: usize) -> Vec<f64> {
+pub fn coherence(counted: &CoherenceCounter) -> Vec<f64> {
     let npmi = |k| if counted.term_count(k) < 2 { -1.0 } else { counted.npmi(k) };
-    (0..topics).map(npmi).collect()
+    (0..counted.topic_count()).map(npmi).collect()
 }
 
 /// Returns the mean coherence of the topics that have not been dissolved; `None` if none was counted.
@@ -40,11 +42,20 @@ pub fn mean(coherence: &[f64], alpha: &[f64]) -> Option<f64> {
     (kept().count() > 0).then(|| sum / kept().count() as f64)
 }
 
-/// Dissolves the `count` least coherent topics; of equally coherent ones, the first.
-pub(super) fn dissolve(alpha: &mut [f64], coherence: &[f64], count: usize) {
+/// Dissolves `count` topics: first the near-duplicates, and then the least coherent. Of topics that are near-duplicates
+/// of each other, the most coherent comes with the others.
+pub(super) fn dissolve(alpha: &mut [f64], counted: &CoherenceCounter, count: usize) {
+    let coherence = coherence(counted);
     let mut topics: Vec<usize> = (0..alpha.len()).collect();
-    topics.sort_by(|&a, &b| coherence[a].total_cmp(&coherence[b]));
-    topics.iter().take(count).for_each(|&k| alpha[k] = 0.0);
+    topics.sort_by(|&a, &b| coherence[b].total_cmp(&coherence[a]).then(b.cmp(&a)));
+    let (mut duplicates, mut others) = (Vec::new(), Vec::new());
+    let mut is_other = vec![false; alpha.len()];
+    for k in topics {
+        is_other[k] = !counted.topics_sharing(SHARED_TERMS, k).any(|other| is_other[other]);
+        if is_other[k] { others.push(k) } else { duplicates.push(k) }
+    }
+    let least_first = duplicates.into_iter().rev().chain(others.into_iter().rev());
+    least_first.take(count).for_each(|k| alpha[k] = 0.0);
 }
 
 /// Returns the topics that have not been dissolved, ascending.
@@ -56,15 +67,40 @@ pub fn kept(alpha: &[f64]) -> Vec<usize> {
 mod tests {
     use super::*;
 
+    /// Counts documents of two terms each; a topic has two terms, and the more documents have both, the more coherent it is.
     #[test]
     fn the_least_coherent_topics_are_dissolved() {
+        let topics = [vec![0, 1], vec![2, 3], vec![4, 5], vec![6, 7]];
+        let mut counter = CoherenceCounter::new(&topics, 8, NPMI_TERMS);
+        [[0, 1], [0, 1], [2, 7], [3, 6], [4, 5], [4, 3], [6, 7]]
+            .map(|terms| counter.add_document(&terms));
+        let found = coherence(&counter);
+        assert!(found[0] > found[2] && found[2] > found[3] && found[3] > found[1], "{found:?}");
         let mut alpha = vec![0.1, 0.2, 0.3, 0.4];
-        dissolve(&mut alpha, &[0.3, 0.1, 0.1, 0.2], 1);
-        assert_eq!(alpha, [0.1, 0.0, 0.3, 0.4]);
-        assert_eq!(mean(&[0.25, 0.1, 0.5, 0.75], &alpha), Some(0.5));
+        dissolve(&mut alpha, &counter, 2);
+        assert_eq!(alpha, [0.1, 0.0, 0.3, 0.0]);
+        assert_eq!(kept(&alpha), [0, 2]);
+        assert_eq!(mean(&found, &alpha), Some((found[0] + found[2]) / 2.0));
         assert_eq!(mean(&[], &alpha), None);
-        dissolve(&mut alpha, &[0.3, 0.1, 0.1, 0.2], 3);
-        assert_eq!(kept(&alpha), [0]);
-        assert_eq!([9, 10, 100].map(default_count), [0, 2, 20]);
+    }
+
+    #[test]
+    fn of_near_duplicates_the_most_coherent_is_kept() {
+        // The second topic shares seven terms with the first and with the third; the terms of the last never meet.
+        let topics = [(0..10).collect(), (3..13).collect(), (6..16).collect(), vec![20, 21]];
+        let mut counter = CoherenceCounter::new(&topics, 22, NPMI_TERMS);
+        let documents: [&[u32]; 4] =
+            [&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], &[10, 11, 12, 13, 14, 15], &[20], &[21]];
+        documents.map(|terms| counter.add_document(terms));
+        let mut alpha = vec![0.1; 4];
+        dissolve(&mut alpha, &counter, 1);
+        assert_eq!(kept(&alpha), [0, 2, 3]);
+        dissolve(&mut alpha, &counter, 2);
+        assert_eq!(kept(&alpha), [0, 2]);
+    }
+
+    #[test]
+    fn there_is_a_spare_topic_for_every_five() {
+        assert_eq!([4, 5, 100].map(default_count), [0, 1, 20]);
     }
 }
