@@ -254,8 +254,12 @@ impl<'a> TrainWorker<'a> {
             return;
         }
         let alpha = &mut self.steps.progress.priors.alpha;
-        model.keep_topics(process, self.steps.part, &spare::kept(alpha));
+        let (trained, kept) = (alpha.len(), spare::kept(alpha));
+        model.keep_topics(process, self.steps.part, &kept);
         alpha.retain(|&alpha| alpha > 0.0);
+        if self.steps.part == 0 {
+            tracing::info!(trained, kept = kept.len(), "spare topics dissolved");
+        }
     }
 
     /// Warns if a term has a topic more often than parameters count exactly.

@@ -231,8 +231,8 @@ fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
 fn priors(job: &Job, training: &Bags) -> Priors {
     let warm = warm_start(job);
     let spare = rounds(job, training, warm.as_ref()).spare_topics;
-    let settings = ModelSettings { topics: TOPICS + spare, ..job.model.clone() };
-    let priors = Priors::new(&settings, TERMS, size(training), true);
+    let settings = ModelSettings { topics: TOPICS, ..job.model.clone() };
+    let priors = Priors::new(&settings, spare, TERMS, size(training), true);
     Priors {
         tree: (job.tree.as_ref()).map(|_| Arc::new(tree(priors.eta))),
         alpha: warm.map_or(priors.alpha, |start| start.alpha().to_vec()),
@@ -467,7 +467,7 @@ fn counts_do_not_drift() {
     let sets = ["train.passes=503", "train.average_every=0", "train.patience=0"];
     let job = job(folder.path(), &sets);
     let (training, held_out) = planted_corpus(120);
-    let priors = Priors::new(&job.model, TERMS, size(&training), true);
+    let priors = Priors::new(&job.model, 0, TERMS, size(&training), true);
     let setup = Setup {
         priors: &priors,
         spare_topics: 0,

@@ -47,29 +47,35 @@ impl Priors {
     /// Without a value in `settings`, η = 0.05 √(N / KV) within [0.005, 0.5]. Held-out likelihood is flat around it
     /// (docs/measurements/DEFAULTS.md). The geometry of Mimno 2012 needs more smoothing, because exp Ψ(η) vanishes with η:
     /// there η = 0.4, beyond which the paper finds no gain in coherence (§4.4).
+    ///
+    /// The `spare` topics, which do not stay ([`spare`](crate::train::spare)), come on top of those of `settings`, in the
+    /// rules as well. They do not take their α from the others: a given sum is that of the topics that stay.
     pub fn new(
         settings: &ModelSettings,
+        spare: usize,
         vocabulary_size: usize,
         [documents, tokens]: [u64; 2],
         learns_alpha: bool,
     ) -> Self {
-        let cells = settings.topics as f64 * vocabulary_size.max(1) as f64;
+        let topics = settings.topics + spare;
+        let cells = topics as f64 * vocabulary_size.max(1) as f64;
         let rule = match settings.geometry {
             Geometry::Mean => (0.05 * (tokens as f64 / cells).sqrt()).clamp(0.005, 0.5),
             Geometry::ExpPsi => 0.4,
         };
-        let alpha = settings.alpha.clone().unwrap_or_else(|| {
-            Alpha::Sum(if learns_alpha {
-                let mean_length = tokens as f64 / documents.max(1) as f64;
-                let topics = settings.topics as f64;
-                let start = (0.1 * topics).max(10.0).min(2.0 * topics.sqrt());
-                start.min((mean_length / 5.0).max(1.0))
-            } else {
-                5.0
-            })
+        let prior = settings.alpha.clone().unwrap_or_else(|| {
+            if !learns_alpha {
+                return Alpha::Sum(5.0);
+            }
+            let mean_length = tokens as f64 / documents.max(1) as f64;
+            let topics = topics as f64;
+            let start = (0.1 * topics).max(10.0).min(2.0 * topics.sqrt());
+            Alpha::Each(start.min((mean_length / 5.0).max(1.0)) / topics)
         });
+        let mut alpha = prior.values(settings.topics);
+        alpha.resize(topics, alpha.first().copied().unwrap_or_default());
         Self {
-            alpha: alpha.values(settings.topics),
+            alpha,
             eta: settings.eta.unwrap_or(rule),
             exp_psi: settings.geometry == Geometry::ExpPsi,
             tree: None,

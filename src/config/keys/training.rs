@@ -28,9 +28,8 @@ pub(super) const SWEEPS: u64 = 10_000;
 const DECAY: Reals = Reals(|x| x > 0.5 && x <= 1.0, "a number above 0.5, at most 1");
 
 /// Keys without effect if nothing is remembered.
-const GIBBS: [&str; 6] = [
+const GIBBS: [&str; 5] = [
     "train.online_passes",
-    "train.spare_topics",
     "train.alpha_after",
     "train.alpha_every",
     "train.average_every",
@@ -103,6 +102,8 @@ pub(super) const CONSTRAINTS: &[KeyConstraint] = constraints! {
     ["train.spare_topics"] => Only(Text("0")), if Names("train.warm_start");
     ["train.spare_topics"] => Only(Text("0")), if Names("tree.file");
     ["train.spare_topics"] => Only(Text("0")), if If("train.schedule", is_drawn);
+    ["train.spare_topics"] => Only(Text("0")), if Is("train.memory", "off");
+    ["train.spare_topics"] => Only(Text("0")), if If("train.method", |name| ignores(name, Setting::Gibbs));
     ["train.method"] => OneOf(|name| method(name).takes_labels), if Names("corpus.labels");
     ["project.method"] => Holds(|method| is(method, is_alone), ALONE), if Names("corpus.labels");
     // Only sampling supports a tree's leaves.
@@ -247,9 +248,10 @@ pub(super) const TRAIN: Section = rows! {
     online_passes: Whole(0, COUNT), Library(default().online_passes);
     /// Number of topics that are trained in addition to `model.topics`; halfway through the Gibbs passes as many are
     /// dissolved, near-duplicates and those of the least NPMI, and the others take their tokens. `"auto"` is a fifth of
-    /// `model.topics`. 0 trains no others, nor does a job whose `model.alpha` is a list.
+    /// `model.topics`, rounded down; with them there are at most 65,535 topics. 0 trains no others, nor does a job whose
+    /// `model.alpha` is a list or that has fewer than two Gibbs passes.
     // Otherwise some of the topics are made of unrelated documents (docs/measurements/DEFAULTS.md).
-    spare_topics: Or(AUTO, &Whole(0, COUNT)), Default("auto");
+    spare_topics: Or(AUTO, &Whole(0, 65_535)), Default("auto");
     /// Sweeps over a document that are discarded in each online round, after the first one.
     // Mimno 2012, §4.4, finds three to five sweeps in all enough: a sequential first one, one discarded, and
     burn_in: Whole(0, SWEEPS), Library(default().burn_in_sweeps);

@@ -122,8 +122,6 @@ impl Run<'_> {
     ) -> Result<Model, Failure> {
         let topics = self.process.topic_count(collection);
         let settings = &ModelSettings { topics, ..self.process.job.model.clone() };
-        let with_spare =
-            &ModelSettings { topics: topics + schedule.spare_topics, ..settings.clone() };
         let vocabulary_size = collection.terms_kept as usize;
         let size = [sample.training_documents, sample.training_tokens];
         let active = self.active(&sample)?;
@@ -140,7 +138,8 @@ impl Run<'_> {
         };
         let candidates = self.process.shared_default("checkpoints");
         let saved = choose(worker, wanted, &candidates)?;
-        let priors = Priors::new(with_spare, vocabulary_size, size, schedule.learns_alpha());
+        let (spare, learns_alpha) = (schedule.spare_topics, schedule.learns_alpha());
+        let priors = Priors::new(settings, spare, vocabulary_size, size, learns_alpha);
         let (priors, planted) = self.planted(priors, &schedule)?;
         let model = self.model(collection, saved, &priors)?;
         let inference_alpha = (!sample.label_documents.is_empty()).then(|| {

@@ -60,7 +60,7 @@ impl Alpha {
 /// # use lda::model::{Priors, settings::ModelSettings};
 /// let settings = ModelSettings { topics: 20, ..ModelSettings::default() };
 /// // For 2,000 documents with 300,000 tokens of 10,000 terms.
-/// let priors = Priors::new(&settings, 10_000, [2_000, 300_000], true);
+/// let priors = Priors::new(&settings, 0, 10_000, [2_000, 300_000], true);
 /// assert_eq!(priors.topic_count(), 20);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

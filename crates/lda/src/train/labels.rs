@@ -56,7 +56,7 @@ pub fn label_topics(
     let settings = TrainSettings { online_passes: 0, ..TrainSettings::default() };
     let model = ModelSettings { topics, ..ModelSettings::default() };
     let size = [sets.len() as u64, sets.token_count()];
-    let priors = Priors::new(&model, labels, size, true);
+    let priors = Priors::new(&model, 0, labels, size, true);
     let setup = Setup {
         priors: &priors,
         spare_topics: 0,

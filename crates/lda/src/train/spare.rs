@@ -72,8 +72,9 @@ mod tests {
     fn the_least_coherent_topics_are_dissolved() {
         let topics = [vec![0, 1], vec![2, 3], vec![4, 5], vec![6, 7]];
         let mut counter = CoherenceCounter::new(&topics, 8, NPMI_TERMS);
-        [[0, 1], [0, 1], [2, 7], [3, 6], [4, 5], [4, 3], [6, 7]]
-            .map(|terms| counter.add_document(&terms));
+        for document in [[0, 1], [0, 1], [2, 7], [3, 6], [4, 5], [4, 3], [6, 7]] {
+            counter.add_document(&document);
+        }
         let found = coherence(&counter);
         assert!(found[0] > found[2] && found[2] > found[3] && found[3] > found[1], "{found:?}");
         let mut alpha = vec![0.1, 0.2, 0.3, 0.4];
@@ -89,9 +90,9 @@ mod tests {
         // The second topic shares seven terms with the first and with the third; the terms of the last never meet.
         let topics = [(0..10).collect(), (3..13).collect(), (6..16).collect(), vec![20, 21]];
         let mut counter = CoherenceCounter::new(&topics, 22, NPMI_TERMS);
-        let documents: [&[u32]; 4] =
-            [&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], &[10, 11, 12, 13, 14, 15], &[20], &[21]];
-        documents.map(|terms| counter.add_document(terms));
+        for document in [0..10, 10..16, 20..21, 21..22] {
+            counter.add_document(&document.collect::<Vec<u32>>());
+        }
         let mut alpha = vec![0.1; 4];
         dissolve(&mut alpha, &counter, 1);
         assert_eq!(kept(&alpha), [0, 2, 3]);
