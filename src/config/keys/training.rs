@@ -102,8 +102,6 @@ pub(super) const CONSTRAINTS: &[KeyConstraint] = constraints! {
     ["train.spare_topics"] => Only(Text("0")), if Names("train.warm_start");
     ["train.spare_topics"] => Only(Text("0")), if Names("tree.file");
     ["train.spare_topics"] => Only(Text("0")), if If("train.schedule", is_drawn);
-    ["train.spare_topics"] => Only(Text("0")), if Is("train.memory", "off");
-    ["train.spare_topics"] => Only(Text("0")), if If("train.method", |name| ignores(name, Setting::Gibbs));
     ["train.method"] => OneOf(|name| method(name).takes_labels), if Names("corpus.labels");
     ["project.method"] => Holds(|method| is(method, is_alone), ALONE), if Names("corpus.labels");
     // Only sampling supports a tree's leaves.
@@ -132,6 +130,8 @@ pub(super) const CONSTRAINTS: &[KeyConstraint] = constraints! {
     ["train.sample_mib"] => Implied(Text("32.0")), if Is("train.memory", "off"),
         if If("train.schedule", |schedule| !is_drawn(schedule));
     ["train.memory_mib"] => Absent, if Is("train.memory", "off");
+    ["train.spare_topics"] => Only(Text("0")), if Is("train.memory", "off");
+    ["train.spare_topics"] => Only(Text("0")), if If("train.method", |name| ignores(name, Setting::Gibbs));
     GIBBS => Absent, if Is("train.memory", "off");
     GIBBS => Absent, if If("train.method", |name| ignores(name, Setting::Gibbs));
     ["train.importance", "train.burn_in", "train.sweeps", "train.step_offset", "train.step_decay", "train.prune"]
