@@ -32,6 +32,17 @@ def words(task: Task) -> "Iterator[list[str]]":
         yield names[numpy.repeat(counts.indices[start:end], counts.data[start:end])].tolist()
 
 
+def in_order(task: Task, names: Iterable[str], rows: Iterable) -> "Iterator[numpy.ndarray]":
+    """Yields each topic's distribution in the split's order of terms, from rows over the terms of these names."""
+    import numpy
+
+    places = numpy.array([int(name[1:]) for name in names])
+    for weights in rows:
+        row = numpy.zeros(task.terms, dtype=numpy.float32)
+        row[places] = weights
+        yield row
+
+
 class Tomotopy:
     """Collapsed Gibbs sampling; a step has as many iterations as fit before the next snapshot, at least one."""
 
@@ -67,13 +78,8 @@ class Tomotopy:
         return [float(value) for value in self.model.alpha]
 
     def rows(self) -> "Iterator[numpy.ndarray]":
-        import numpy
-
-        places = numpy.array([int(name[1:]) for name in self.model.used_vocabs])
-        for topic in range(self.model.k):
-            row = numpy.zeros(self.task.terms, dtype=numpy.float32)
-            row[places] = self.model.get_topic_word_dist(topic)
-            yield row
+        rows = map(self.model.get_topic_word_dist, range(self.model.k))
+        return in_order(self.task, self.model.used_vocabs, rows)
 
 
 class Fits:
@@ -113,14 +119,11 @@ class Topica(Fits):
     """
 
     def __init__(self, task: Task, sampler: str):
-        import topica
-
         super().__init__(task)
         self.fixed: dict[str, object] = {"sampler": sampler, "alpha_sum": 5.0, "optimize_interval": 10}
         self.fitting: dict[str, object] = {"keep_theta_draws": False, "progress": False}
         self.settings = self.fixed | self.fitting
-        vocabulary = [f"w{term}" for term in range(task.terms)]
-        self.documents = topica.Corpus.from_documents(list(words(task)), vocabulary=vocabulary)
+        self.documents = topica_corpus(task)
 
     def version(self) -> str:
         return metadata.version("topica")
@@ -138,18 +141,23 @@ class Topica(Fits):
         return seconds
 
 
+def topica_corpus(task: Task) -> object:
+    """Returns the training documents as topica's corpus, with the split's terms in their order."""
+    import topica
+
+    vocabulary = [f"w{term}" for term in range(task.terms)]
+    return topica.Corpus.from_documents(list(words(task)), vocabulary=vocabulary)
+
+
 class TopicaOnline(Fits):
     """topica's online variational Bayes, which uses one thread only; a sweep is a pass."""
 
     FIRST = 1
 
     def __init__(self, task: Task):
-        import topica
-
         super().__init__(task)
         self.settings: dict[str, object] = {}
-        vocabulary = [f"w{term}" for term in range(task.terms)]
-        self.documents = topica.Corpus.from_documents(list(words(task)), vocabulary=vocabulary)
+        self.documents = topica_corpus(task)
 
     def version(self) -> str:
         return metadata.version("topica")
@@ -166,7 +174,7 @@ class TopicaOnline(Fits):
 
 
 class Mallet(Fits):
-    """pyrmallet, the port of MALLET's sampler by its author's group, which uses one thread only. Alpha as with topica."""
+    """MALLET's sampler as pyrmallet has it, which uses one thread only. Alpha as with topica."""
 
     def __init__(self, task: Task):
         from pyrmallet import _rust_mallet
@@ -190,18 +198,8 @@ class Mallet(Fits):
             self.documents, num_topics=self.task.topics, seed=self.task.seed, **self.settings, **effort
         )
         seconds = time.monotonic() - started
-        self.write(seconds, sweeps, model.alpha, self.rows(model), effort)
+        self.write(seconds, sweeps, model.alpha, in_order(self.task, model.vocabulary, model.topic_word_matrix()), effort)
         return seconds
-
-    def rows(self, model) -> "Iterator[numpy.ndarray]":
-        """Yields each topic's distribution in the split's order of terms."""
-        import numpy
-
-        places = numpy.array([int(name[1:]) for name in model.vocabulary])
-        for weights in model.topic_word_matrix():
-            row = numpy.zeros(self.task.terms, dtype=numpy.float32)
-            row[places] = weights
-            yield row
 
 
 def effort_of(sweeps: int, averaged: bool) -> dict[str, int]:

@@ -309,9 +309,9 @@ impl Exchange for TrainWorker<'_> {
             liveness::tick();
         }
         counter.replace_counts(|mine| self.sum(mine));
-        let coherence = spare::coherence(&counter);
         if let Some(round) = self.steps.log.last_mut() {
-            round.coherence = spare::mean(&coherence, &self.steps.progress.priors.alpha);
+            let alpha = &self.steps.progress.priors.alpha;
+            round.coherence = spare::mean_coherence(&counter, alpha);
         }
         Ok(counter)
     }

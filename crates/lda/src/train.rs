@@ -148,7 +148,7 @@ pub fn run<E: Exchange>(
             if schedule.dissolves_after(last) {
                 spare::dissolve(alpha, &counted, schedule.spare_topics);
             }
-            coherence = spare::mean(&spare::coherence(&counted), alpha);
+            coherence = spare::mean_coherence(&counted, alpha);
         }
         let counts = schedule.may_settle_after(last);
         let progress = exchange.progress();

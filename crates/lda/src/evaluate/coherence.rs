@@ -143,7 +143,7 @@ impl CoherenceCounter {
         self.ranked.len()
     }
 
-    /// Returns the topics that share at least so many tracked terms with this one, which is among them.
+    /// Returns the topics that have at least `terms` of the tracked terms of `topic`, including `topic` itself.
     pub fn topics_sharing(&self, terms: usize, topic: usize) -> impl Iterator<Item = usize> {
         let mut shared = BTreeMap::new();
         for &slot in &self.ranked[topic] {

@@ -30,32 +30,30 @@ pub fn counter(parts: &[&Parameters]) -> CoherenceCounter {
 }
 
 /// Returns the NPMI of each topic; −1 for a topic of fewer than two terms.
-pub fn coherence(counted: &CoherenceCounter) -> Vec<f64> {
+fn coherence(counted: &CoherenceCounter) -> Vec<f64> {
     let npmi = |k| if counted.term_count(k) < 2 { -1.0 } else { counted.npmi(k) };
     (0..counted.topic_count()).map(npmi).collect()
 }
 
-/// Returns the mean coherence of the topics that have not been dissolved; `None` if none was counted.
-pub fn mean(coherence: &[f64], alpha: &[f64]) -> Option<f64> {
-    let kept = || coherence.iter().zip(alpha).filter(|(_, alpha)| **alpha > 0.0);
-    let sum: f64 = kept().map(|(coherence, _)| coherence).sum();
-    (kept().count() > 0).then(|| sum / kept().count() as f64)
+/// Returns the mean NPMI of the topics that have not been dissolved, if there are any.
+pub fn mean_coherence(counted: &CoherenceCounter, alpha: &[f64]) -> Option<f64> {
+    let (coherence, kept) = (coherence(counted), kept(alpha));
+    let sum: f64 = kept.iter().map(|&k| coherence[k]).sum();
+    (!kept.is_empty()).then(|| sum / kept.len() as f64)
 }
 
-/// Dissolves `count` topics: first the near-duplicates, and then the least coherent. Of topics that are near-duplicates
-/// of each other, the most coherent comes with the others.
+/// Dissolves `count` topics: first near-duplicates of more coherent topics, and then the least coherent. The most coherent
+/// of several near-duplicates is treated like any other topic.
 pub(super) fn dissolve(alpha: &mut [f64], counted: &CoherenceCounter, count: usize) {
     let coherence = coherence(counted);
     let mut topics: Vec<usize> = (0..alpha.len()).collect();
-    topics.sort_by(|&a, &b| coherence[b].total_cmp(&coherence[a]).then(b.cmp(&a)));
-    let (mut duplicates, mut others) = (Vec::new(), Vec::new());
-    let mut is_other = vec![false; alpha.len()];
-    for k in topics {
-        is_other[k] = !counted.topics_sharing(SHARED_TERMS, k).any(|other| is_other[other]);
-        if is_other[k] { others.push(k) } else { duplicates.push(k) }
+    topics.sort_by(|&a, &b| coherence[a].total_cmp(&coherence[b]));
+    let mut is_original = vec![false; alpha.len()];
+    for &k in topics.iter().rev() {
+        is_original[k] = !counted.topics_sharing(SHARED_TERMS, k).any(|other| is_original[other]);
     }
-    let least_first = duplicates.into_iter().rev().chain(others.into_iter().rev());
-    least_first.take(count).for_each(|k| alpha[k] = 0.0);
+    topics.sort_by_key(|&k| is_original[k]);
+    topics.iter().take(count).for_each(|&k| alpha[k] = 0.0);
 }
 
 /// Returns the topics that have not been dissolved, ascending.
@@ -81,8 +79,8 @@ mod tests {
         dissolve(&mut alpha, &counter, 2);
         assert_eq!(alpha, [0.1, 0.0, 0.3, 0.0]);
         assert_eq!(kept(&alpha), [0, 2]);
-        assert_eq!(mean(&found, &alpha), Some((found[0] + found[2]) / 2.0));
-        assert_eq!(mean(&[], &alpha), None);
+        assert_eq!(mean_coherence(&counter, &alpha), Some((found[0] + found[2]) / 2.0));
+        assert_eq!(mean_coherence(&counter, &[0.0; 4]), None);
     }
 
     #[test]
