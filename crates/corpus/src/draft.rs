@@ -55,8 +55,8 @@ impl Drafter {
         self
     }
 
-    /// Writes the document over `out`, reusing its buffers. Its terms are local ids of [`terms`](Self::terms),
-    /// ascending; `tokens_stopped` is 0 until the vocabulary is known.
+    /// Writes the document over `out`, reusing its buffers. Its terms are local ids of [`terms`](Self::terms), in
+    /// no particular order; `tokens_stopped` is 0 until the vocabulary is known.
     pub fn draft(&mut self, raw: RawDocument<'_>, out: &mut ShardDocument) {
         out.source_id.clear();
         out.source_id.push_str(&raw.source_id);
@@ -110,13 +110,14 @@ impl Drafter {
 
     fn count_text(&mut self, text: &str) {
         let (counter, sequence) = (&mut self.counter, &mut self.sequence);
-        match self.keeps_order {
-            false => self.tokenizer.tokens(text, &mut |token| counter.add(token)),
-            true => self.tokenizer.tokens(text, &mut |token| {
+        if self.keeps_order {
+            self.tokenizer.tokens(text, &mut |token| {
                 let local_id = counter.intern(token);
                 counter.add_local(local_id, 1);
                 sequence.push(local_id);
-            }),
+            });
+        } else {
+            self.tokenizer.pass(text, counter);
         }
     }
 

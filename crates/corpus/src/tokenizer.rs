@@ -14,6 +14,7 @@ pub mod hyphens;
 mod identifiers;
 mod rewriter;
 mod scan;
+mod short;
 pub mod unspaced;
 
 #[cfg(test)]
@@ -32,6 +33,7 @@ use self::form::TokenForm;
 use self::rewriter::Rewriting;
 pub use self::rewriter::{Rewriter, Rule, Token};
 use self::scan::{CORE, Classes, WIDE};
+pub use self::short::ShortToken;
 use super::settings::{TokenRule, TokenSettings};
 
 /// A tokenizer of texts; one per worker, so that its buffers are reused.
@@ -70,6 +72,25 @@ pub struct Tokenizer {
     rewriting: Option<Rewriting>,
 }
 
+/// A receiver of tokens, in order.
+pub trait TokenSink {
+    /// Takes a token.
+    fn token(&mut self, token: &str);
+
+    /// Takes a token that the scanner has found to be short.
+    #[inline]
+    fn short(&mut self, token: ShortToken) {
+        token.visit(|text| self.token(text));
+    }
+}
+
+impl<F: FnMut(&str)> TokenSink for F {
+    #[inline]
+    fn token(&mut self, token: &str) {
+        self(token);
+    }
+}
+
 impl Tokenizer {
     /// Creates a tokenizer for these settings.
     pub fn new(settings: &TokenSettings) -> Self {
@@ -92,28 +113,34 @@ impl Tokenizer {
     /// Calls `visit` with every token of `text`, in order.
     #[inline]
     pub fn tokens(&mut self, text: &str, visit: &mut impl FnMut(&str)) {
+        self.pass(text, visit);
+    }
+
+    /// Passes every token of `text` to `sink`, in order.
+    #[inline]
+    pub fn pass(&mut self, text: &str, sink: &mut impl TokenSink) {
         let Some(mut rewriting) = self.rewriting.take() else {
-            return self.cut(text, visit);
+            return self.cut(text, sink);
         };
-        self.cut(text, &mut |token| rewriting.push(token));
-        rewriting.finish(visit);
+        self.cut(text, &mut |token: &str| rewriting.push(token));
+        rewriting.finish(&mut |token| sink.token(token));
         self.rewriting = Some(rewriting);
     }
 
     #[inline]
-    fn cut(&mut self, text: &str, visit: &mut impl FnMut(&str)) {
+    fn cut(&mut self, text: &str, sink: &mut impl TokenSink) {
         let settings = &self.form.settings;
         let joined =
             if settings.join_hyphens { hyphens::joined(text) } else { Cow::Borrowed(text) };
         if !settings.addresses && settings.rule != TokenRule::Whitespace {
-            addresses::without(&joined, &mut |part| self.scan(part, visit))
+            addresses::without(&joined, &mut |part| self.scan(part, sink))
         } else {
-            self.scan(&joined, visit)
+            self.scan(&joined, sink)
         }
     }
 
     #[inline]
-    fn scan(&mut self, text: &str, visit: &mut impl FnMut(&str)) {
+    fn scan(&mut self, text: &str, sink: &mut impl TokenSink) {
         let bytes = text.as_bytes();
         let mut at = 0;
         // Everything before `floor`, the end of the last cut, is settled.
@@ -124,14 +151,25 @@ impl Tokenizer {
                 at += length;
                 continue;
             }
-            let run = scan::run(&self.classes, bytes, at);
-            if run.wide {
-                let (start, end) = scan::stretch(bytes, at, floor);
-                self.stretch(&text[start..end], visit);
-                at = end;
+            if let Some(sixteen) = bytes[at..].first_chunk::<16>()
+                && let Some((token, is_lower)) = self.classes.short(sixteen)
+                && self.form.is_final(is_lower)
+            {
+                at += token.len();
+                if self.form.has_length(token.len()) {
+                    sink.short(token);
+                }
             } else {
-                self.form.known(&text[at..run.end], run.seen, visit);
-                at = run.end;
+                let run = scan::run(&self.classes, bytes, at);
+                let visit = &mut |token: &str| sink.token(token);
+                if run.wide {
+                    let (start, end) = scan::stretch(bytes, at, floor);
+                    self.stretch(&text[start..end], visit);
+                    at = end;
+                } else {
+                    self.form.known(&text[at..run.end], run.seen, visit);
+                    at = run.end;
+                }
             }
             floor = at;
         }

@@ -355,22 +355,23 @@ impl TermMap {
     /// id must be below the counter's length.
     pub fn remap(&self, document: &mut ShardDocument) {
         let mut stopped = 0_u64;
-        let mut kept: Vec<(u32, u32)> = Vec::with_capacity(document.terms.len());
+        // An id and its count in one number, which sorts twice as fast as a pair.
+        let mut kept: Vec<u64> = Vec::with_capacity(document.terms.len());
         document.pruned.clear();
         for (&local, &count) in document.terms.iter().zip(&document.counts) {
             match self.places[local as usize] {
                 DROPPED => {}
                 STOPPED => stopped += u64::from(count),
-                id if id < self.kept => kept.push((id, count)),
+                id if id < self.kept => kept.push(u64::from(id) << 32 | u64::from(count)),
                 place => document.pruned.push(place),
             }
         }
         document.pruned.sort_unstable();
         kept.sort_unstable();
         document.terms.clear();
-        document.terms.extend(kept.iter().map(|&(id, _)| id));
+        document.terms.extend(kept.iter().map(|id_and_count| (id_and_count >> 32) as u32));
         document.counts.clear();
-        document.counts.extend(kept.iter().map(|&(_, count)| count));
+        document.counts.extend(kept.iter().map(|&id_and_count| id_and_count as u32));
         let stopped = u32::try_from(stopped).unwrap_or(u32::MAX);
         document.tokens_stopped = document.tokens_stopped.saturating_add(stopped);
         if document.status.has_terms() && document.terms.is_empty() {

@@ -56,8 +56,14 @@ impl TokenForm {
         identifiers::split(word, &mut |piece| self.any_token(piece, visit));
     }
 
+    /// Returns whether a word of letters is a token once it is in lower case; `is_lower` says that it was so already.
     #[inline]
-    fn has_length(&self, length: usize) -> bool {
+    pub(super) fn is_final(&self, is_lower: bool) -> bool {
+        is_lower || self.settings.lower_case && !self.settings.identifiers
+    }
+
+    #[inline]
+    pub(super) fn has_length(&self, length: usize) -> bool {
         (self.settings.min_length..=self.settings.max_length).contains(&length)
     }
 

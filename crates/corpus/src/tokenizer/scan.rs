@@ -9,6 +9,7 @@
 //! quotes and dashes are known here too, because the crate takes ten times as long for them. Anything else is `WIDE`:
 //! unknown.
 
+use super::short::ShortToken;
 use crate::settings::TokenRule;
 
 pub(super) const LETTER: u8 = 1;
@@ -61,6 +62,17 @@ impl Classes {
         }
     }
 
+    /// Returns the word of one to eleven ASCII letters that these bytes begin with, in lower case, and whether it was so
+    /// already; `None` if it may have more characters, or has none.
+    #[inline]
+    pub(super) fn short(&self, sixteen: &[u8; 16]) -> Option<(ShortToken, bool)> {
+        let found = ShortToken::of_letters(sixteen)?;
+        let end = found.0.len();
+        let [here, next] = [end, end + 1].map(|at| self.bytes[usize::from(sixteen[at])]);
+        let joins = here & (MID_LETTER | MID_NUMBER) != 0 && next & (CORE | WIDE) != 0;
+        (here & (CORE | WIDE) == 0 && !joins).then_some(found)
+    }
+
     /// Classifies a character beyond ASCII. The letters here are ALetter, alphabetic, not numeric, starters, and
     /// already NFC; a test checks each of them with the crates.
     fn foreign(&self, bytes: &[u8]) -> (u8, usize) {
@@ -83,7 +95,7 @@ impl Classes {
 fn class(byte: u8, rule: TokenRule, numbers: bool) -> u8 {
     let words = matches!(rule, TokenRule::Words | TokenRule::Dictionary);
     match byte {
-        // Never looked up: `foreign` classifies these.
+        // `foreign` classifies these.
         0x80.. => WIDE,
         b'A'..=b'Z' => LETTER | UPPER,
         b'a'..=b'z' => LETTER,
@@ -157,11 +169,11 @@ fn letters(bytes: &[u8], at: usize) -> (usize, u8) {
     (length, LETTER | if upper != 0 { UPPER } else { 0 })
 }
 
-const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+pub(super) const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
 /// Returns the high bit of each byte that is an ASCII letter.
 #[inline]
-fn letter_bits(eight: u64) -> u64 {
+pub(super) fn letter_bits(eight: u64) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
     // At most 0x7F per byte, so that no sum below carries into the next.
     let lower = (eight | (0x20 * EACH)) & !HIGH_BITS;
