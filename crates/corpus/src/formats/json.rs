@@ -17,9 +17,12 @@ use super::{Context, Cutting, DocumentSink, Format, InputFile, without_mark};
 use crate::document::whole;
 use crate::settings::CorpusSettings;
 use crate::{Body, RawDocument};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 /// `corpus.format = "jsonl"`.
@@ -283,20 +286,49 @@ impl<'s> KeptKeys<'s> {
 
     /// Parses the values of the kept keys.
     fn parse<'a>(&self, object: &'a str) -> serde_json::Result<Vec<KeptValue<'a>>> {
-        let Pairs(fields): Pairs<'a, &'a RawValue> = serde_json::from_str(object)?;
-        let mut values = vec![KeptValue::Nothing; self.names.len()];
-        for (key, written) in fields {
-            let paths = self.names.iter().map(|name| below(name, &key));
-            if paths.clone().any(|path| path.is_some()) {
-                let object: Value = serde_json::from_str(written.get())?;
-                for (value, path) in values.iter_mut().zip(paths) {
-                    if let Some(found) = path.and_then(|path| find(&object, path)) {
-                        *value = found.into();
-                    }
-                }
+        let mut parser = serde_json::Deserializer::from_str(object);
+        let values = parser.deserialize_map(self)?;
+        parser.end()?;
+        Ok(values)
+    }
+
+    /// Parses a value with kept keys below `key`, which may be kept itself.
+    fn parse_nested<'a>(
+        &self,
+        key: &str,
+        written: &'a str,
+        values: &mut [KeptValue<'a>],
+    ) -> serde_json::Result<()> {
+        let object: Value = serde_json::from_str(written)?;
+        for (value, name) in values.iter_mut().zip(&self.names) {
+            if let Some(found) = below(name, key).and_then(|path| find(&object, path)) {
+                *value = found.into();
             }
-            if let Some(place) = self.names.iter().position(|&name| name == key) {
-                values[place] = KeptValue::parse(written.get())?;
+            if *name == key {
+                *value = serde_json::from_str(written)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Visitor<'de> for &KeptKeys<'_> {
+    type Value = Vec<KeptValue<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut values = vec![KeptValue::Nothing; self.names.len()];
+        while let Some(JsonKey(key)) = map.next_key()? {
+            if self.names.iter().any(|name| below(name, &key).is_some()) {
+                let written: &RawValue = map.next_value()?;
+                self.parse_nested(&key, written.get(), &mut values).map_err(A::Error::custom)?;
+            } else if let Some(place) = self.names.iter().position(|&name| name == key) {
+                values[place] = map.next_value()?;
+            } else {
+                let _: IgnoredAny = map.next_value()?;
             }
         }
         Ok(values)
@@ -351,15 +383,61 @@ impl From<Value> for KeptValue<'_> {
     }
 }
 
-impl<'a> KeptValue<'a> {
-    fn parse(json: &'a str) -> serde_json::Result<Self> {
-        Ok(match json.as_bytes().first() {
-            Some(b'"') => Self::Text(serde_json::from_str::<JsonKey<'_>>(json)?.0),
-            Some(b'{') => Self::Object(serde_json::from_str::<Pairs<'_, _>>(json)?.0),
-            _ => serde_json::from_str::<Value>(json)?.into(),
-        })
+impl<'de: 'a, 'a> Deserialize<'de> for KeptValue<'a> {
+    fn deserialize<D: Deserializer<'de>>(parser: D) -> Result<Self, D::Error> {
+        parser.deserialize_any(AnyValue)
+    }
+}
+
+/// A visitor of the value of a kept key.
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = KeptValue<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
     }
 
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(KeptValue::Nothing)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Value::from(value).into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(Value::from(value).into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(Value::from(value).into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(Value::from(value).into())
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(KeptValue::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(KeptValue::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
+        Value::deserialize(SeqAccessDeserializer::new(items)).map(Into::into)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Self::Value, A::Error> {
+        let Pairs(fields) = Pairs::deserialize(MapAccessDeserializer::new(fields))?;
+        Ok(KeptValue::Object(fields))
+    }
+}
+
+impl<'a> KeptValue<'a> {
     /// Returns the value as an id or as metadata.
     fn to_value(&self) -> Option<Cow<'a, str>> {
         match self {
