@@ -105,8 +105,19 @@ pub struct OutputSettings {
     /// For an output in an object store: the folder of the processes' working copies; the system's temporary
     /// folder by default.
     pub(crate) scratch: Option<PathBuf>,
+    /// Bytes of shards that become one part of each table of documents.
+    #[serde(rename = "part_mib")]
+    pub(crate) part_bytes: u64,
     /// Whether the run writes a report.
     pub(crate) report: bool,
+}
+
+impl OutputSettings {
+    /// Returns about the bytes of shards in a part of the tables of documents, of a collection whose shards have these
+    /// bytes: at most a 128th of them, so that workers end projection at about the same time.
+    pub(crate) fn part_size(&self, shard_bytes: u64) -> u64 {
+        (shard_bytes / 128).min(self.part_bytes).max(1)
+    }
 }
 
 /// Section `[cluster]` of a job: part of no hash, since it changes no result.

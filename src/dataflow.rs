@@ -24,5 +24,6 @@ pub(crate) mod reference;
 pub mod rounds;
 pub(crate) mod run;
 pub mod sample;
+mod shares;
 pub(crate) mod side_model;
 pub mod train;

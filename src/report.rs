@@ -47,12 +47,12 @@ const TABLES: [&str; 10] = [
     "vocabulary",
 ];
 
-/// Returns the page of an output whose tables are all published; if it is in an object store, fetches copies of what
-/// it needs first. Documents are read on several threads.
+/// Returns the page of an output whose tables are all published; `parts` are the numbers of documents in the parts of
+/// `documents`. If it is in an object store, fetches copies of what it needs first. Documents are read on several threads.
 ///
 /// # Errors
 /// A table cannot be read, or they contradict each other.
-pub(crate) fn report(output: &Output, threads: usize) -> Result<String, Failure> {
+pub(crate) fn report(output: &Output, parts: &[u64], threads: usize) -> Result<String, Failure> {
     for table in TABLES {
         for name in output.names(table)? {
             output.local(&format!("{table}/{name}"))?;
@@ -70,8 +70,9 @@ pub(crate) fn report(output: &Output, threads: usize) -> Result<String, Failure>
     }
     let bounds = Bounds::of(lines.len());
     let columns = shown_columns(&collection);
+    let place = (output, parts);
     let (documents, of_topics) =
-        documents::documents(output, &collection, lines.len(), &columns, &bounds, threads)?;
+        documents::documents(place, &collection, lines.len(), &columns, &bounds, threads)?;
     let trends = trends::trends(root, lines.len())?;
     let drift = drift(root)?;
     let mut warnings = warnings::of_topics(&lines);

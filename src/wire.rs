@@ -20,6 +20,9 @@ pub(crate) trait OwnedWire: for<'w> Wire<'w> {}
 
 impl<T: for<'w> Wire<'w>> OwnedWire for T {}
 
+/// The most bytes in a name of a group, volume or document that is sent; a longer one is left out.
+pub(crate) const MOST_NAME_BYTES: usize = 1 << 16;
+
 /// Returns values as words.
 pub(crate) fn packed<'w, T: Wire<'w>>(values: impl IntoIterator<Item = T>) -> Vec<u64> {
     let mut words = Vec::new();

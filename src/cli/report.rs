@@ -9,7 +9,8 @@ use super::machine::cores;
 use super::{Exit, Failure, figures, plan};
 use crate::export::Sink;
 use crate::report::report;
-use crate::tables::output::{Output, REPORT};
+use crate::tables::Manifest;
+use crate::tables::output::{MANIFEST, Output, REPORT};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -56,7 +57,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
 /// Writes the page into the result's folder; returns its path and size.
 fn beside(root: &Path) -> Result<(PathBuf, usize), Failure> {
     let output = Output::lead(root)?;
-    let page = report(&output, cores())?;
+    let page = page(&output)?;
     output.write_beside(REPORT, page.as_bytes())?;
     output.leave()?;
     Ok((output.path(REPORT), page.len()))
@@ -67,10 +68,19 @@ fn elsewhere(root: &Path, file: &Path, overwrite: bool) -> Result<(PathBuf, usiz
     let sink = Sink::new(file, overwrite)?;
     sink.check()?;
     let output = Output::follow(root)?;
-    let page = report(&output, cores())?;
+    let page = page(&output)?;
     output.leave()?;
     sink.write(page.as_bytes())?;
     Ok((file.to_owned(), page.len()))
+}
+
+/// Returns the page of a finished result.
+fn page(output: &Output) -> Result<String, Failure> {
+    let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
+    let documents = manifest.tables.get("documents").into_iter();
+    let parts: Vec<u64> =
+        documents.flat_map(|table| &table.parts).map(|part| part.info.rows).collect();
+    report(output, &parts, cores())
 }
 
 fn suggest_elsewhere(failure: Failure) -> Failure {

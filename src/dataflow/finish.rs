@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::ingest::read_vocabulary;
 use super::process::Process;
-use super::project::{Projected, written_parts};
+use super::project::Projected;
 use super::record::{TrainingRecord, write_trained};
 use crate::config::Job;
 use crate::config::state::TRAINED_FILE;
@@ -17,7 +17,6 @@ use crate::tables::labels::{LabelRow, LabelSums};
 use crate::tables::output::{JOB_FILE, REPORT};
 use crate::tables::phrases::PhraseRow;
 use crate::tables::topic_changes::EarlierTopics;
-use crate::tables::topic_documents::TopicDocumentRow;
 use crate::tables::topic_nodes::TopicNodeRow;
 use crate::tables::topic_terms::TopicTermRow;
 use crate::tables::topics::{FinishedTopics, TopicLine};
@@ -72,9 +71,7 @@ pub(crate) fn finish(
     let mut finisher = Finisher { process, finished, written: BTreeMap::new() };
     let projected = finished.projected;
     if let Some(projected) = projected {
-        finisher.written =
-            process.seen(|| written_parts(process, collection, finished.metadata))?;
-        finisher.written.extend(projected.written.clone());
+        finisher.written.clone_from(&projected.written);
     }
     let tally = projected.map(|projected| &projected.tally);
     let (rows, terms) = FinishedTopics {
@@ -91,9 +88,6 @@ pub(crate) fn finish(
     finisher.write(terms)?;
     finisher.write(VocabularyRow::all(&vocabulary))?;
     finisher.write(TopicTermRow::all(topics, &vocabulary))?;
-    if let Some(tally) = tally {
-        finisher.write(TopicDocumentRow::all(&tally.best.topics))?;
-    }
     summary.planted_found = planted(job, topics, &vocabulary)?;
     let sums = LabelSums(tally.map_or(&[], |tally| &tally.labels));
     let of_projection = projected.map(|it| of_projection(&it.tally, &it.drift));
@@ -234,7 +228,10 @@ impl Finisher<'_> {
             return Ok(None);
         }
         progress.begin("report", "page", None);
-        let page = report(output, self.process.placement.threads)?;
+        let is_of_documents = |path: &str| path.starts_with("documents/");
+        let parts = self.written.iter().filter(|(path, _)| is_of_documents(path));
+        let parts: Vec<u64> = parts.map(|(_, part)| part.rows).collect();
+        let page = report(output, &parts, self.process.placement.threads)?;
         output.write_atomic(REPORT, page.as_bytes())?;
         Ok(Some(output.path(REPORT)))
     }

@@ -4,9 +4,6 @@ use std::collections::BTreeMap;
 
 use super::block::Block;
 
-/// The most bytes in a name of a group or volume; a longer one is left out.
-pub(crate) const MOST_NAME_BYTES: usize = 1 << 16;
-
 /// Words that are collected for a worker before they are sent.
 const BATCH_WORDS: usize = 8 * 1024;
 

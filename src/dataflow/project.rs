@@ -2,31 +2,30 @@
 //! frozen model.
 //!
 //! ```text
-//!    ┌───────────── feedback: a shard is written, another may follow ─────────────┐
+//!    ┌───────────── feedback: a part is written, another may follow ──────────────┐
 //!    ▼                                                                            │
-//! shards ──a number──▶ infer ──some documents at a time──▶ write ─────────────────┘
+//! parts ───a number──▶ infer ──some documents at a time──▶ write ─────────────────┘
 //!                        └─sums──by owner──▶ reduce ──counts of groups──▶ reduce ──rows──▶ first worker
 //! ```
 //!
-//! Each worker has one message in the loop, and this message carries its only capability there: at most one shard per
-//! worker is open, and two batches of its documents are in memory. When no message finds another shard, the frontier is
+//! Each worker has one message in the loop, and this message carries its only capability there: at most one part per
+//! worker is open, and two batches of its documents are in memory. When no message finds another part, the frontier is
 //! empty, and all sums are complete.
 //!
-//! A shard goes to any idle worker of its process: they take numbers from one counter. If one worker assigned shards,
-//! its messages would have to wait until it has inferred its own batch. Process p of P takes every P-th shard, because
-//! it has the documents in memory that were inferred together.
+//! A part is some consecutive shards (`shares`). It goes to any idle worker of its process: they take numbers from one
+//! counter. If one worker assigned parts, its messages would have to wait until it has inferred its own batch. Process p
+//! of P takes every P-th part, because it has the documents in memory that were inferred together.
 //!
-//! A shard of the corpus becomes a part of `documents` and one of `document_topics`, and a note
-//! beside the checkpoints (`notes`), published last: a killed run resumes with the shards that have
-//! no note, and counts the others again.
+//! It becomes a file of `documents`, one of `document_topics`, and a note beside the checkpoints (`notes`), published
+//! last: a killed run resumes with the parts that have no note, and counts the others again.
 
 mod counters;
+mod inference;
 mod keyed;
 mod labels;
 mod notes;
 mod operators;
 mod parts;
-mod shard;
 mod values;
 
 use std::cell::RefCell;
@@ -43,6 +42,7 @@ use super::gather::{PARK, receive_all};
 use super::joint::Together;
 use super::process::{Process, Tickets};
 use super::process_model::ProcessModel;
+use super::shares::Shares;
 use crate::checkpoint::classifier::ClassifierHeader;
 use crate::failure::Failure;
 use crate::tables::drift::{Drift, DriftRow};
@@ -53,6 +53,7 @@ use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use counters::Counters;
 pub(crate) use counters::SharedSums;
+use inference::PartInference;
 use lda::evaluate::drift::{DriftSums, TermSet};
 use lda::infer::labels::LabelModel;
 use lda::infer::maxent::Classifier;
@@ -62,10 +63,9 @@ use lda::infer::summary::{Listing, Projection};
 use lda::infer::{Bag, ImpossibleDraw, Inferred, Inferrer, Target};
 use lda::math::random::{Stage, Stream};
 use lda::model::published::PublishedTopic;
-pub(crate) use notes::written_parts;
-use operators::{ProjectionState, infer, reduce, shards, write};
+pub(crate) use notes::are_complete;
+use operators::{ProjectionState, infer, parts, reduce, write};
 use parts::PartWriter;
-use shard::ShardInference;
 pub(crate) use values::trend_columns;
 
 /// A projection: its documents, its model, and how the result is written.
@@ -92,8 +92,10 @@ pub(crate) struct ProjectPlan {
     pub(crate) together: Option<Together>,
     /// The sums over the documents that the model was trained on, if these are of another result.
     pub(crate) trained: Option<Arc<DriftSums>>,
-    /// Numbers the process's shards as they are taken.
-    pub(crate) shards: Arc<Tickets>,
+    /// Which parts there are, and which are the process's.
+    pub(crate) shares: Arc<Shares>,
+    /// Numbers the process's parts as they are taken.
+    pub(crate) parts: Arc<Tickets>,
     /// The metadata columns whose trends are requested.
     pub(crate) columns: Arc<[TrendColumn]>,
     /// The sums of the process's workers.
@@ -123,12 +125,11 @@ impl ProjectPlan {
 
     /// Returns the tally of no document.
     fn tally(&self) -> Tally {
-        let most = self.process.job.project.documents_per_topic;
-        Tally::new(self.topic_count(), self.collection.labels.len(), most)
+        Tally::new(self.topic_count(), self.collection.labels.len())
     }
 }
 
-/// The result of projection besides the parts of each shard.
+/// The result of projection.
 #[derive(Debug)]
 pub(crate) struct Projected {
     /// The tally of all documents.
@@ -139,30 +140,29 @@ pub(crate) struct Projected {
     pub(crate) groups: Option<[usize; 2]>,
     /// The sums over the documents trained on.
     pub(crate) trained: DriftSums,
-    /// The parts of the tables that are summed over documents, by path.
+    /// The parts of the tables of documents, and of those that are summed over documents, by path.
     pub(crate) written: BTreeMap<String, PartInfo>,
 }
 
 /// Projects the collection. All workers must call this. Returns the result on the first one.
 ///
 /// # Errors
-/// A file cannot be read or written, or a draw cannot be made; a signal was received, once the
-/// current shards are complete.
+/// A file cannot be read or written, or a draw cannot be made.
 pub(crate) fn project(
     worker: &mut Worker,
     plan: ProjectPlan,
 ) -> Result<Option<Projected>, Failure> {
     let index = worker.index();
-    let (plan, state) = (Rc::new(plan), ProjectionState::new());
+    let (plan, state) = (Rc::new(plan), Rc::<RefCell<ProjectionState>>::default());
     let counters = Rc::new(RefCell::new(Counters::new(&plan, index)));
-    let inference = ShardInference::new(&plan, &counters);
+    let inference = PartInference::new(&plan, &counters);
     let (kept, probe) = (Rc::clone(&counters), ProbeHandle::new());
     let dataflow = worker.next_dataflow_index();
     worker.dataflow_named::<u64, _, _>("project", |scope| {
         let (feedback, written) = scope.feedback(1);
-        let numbers = shards(written, &plan, &state);
+        let numbers = parts(written, &plan);
         let (documents, sums) = infer(numbers, inference, &state);
-        write(documents, PartWriter::new(&plan), &state).connect_loop(feedback);
+        write(documents, PartWriter::new(&plan, &counters), &state).connect_loop(feedback);
         let counts = reduce(sums, &counters, &state, Counters::send_counts);
         let rows = reduce(counts, &counters, &state, Counters::send_owned);
         receive_all(rows, route(), move |block| kept.borrow_mut().receive(block))

@@ -18,8 +18,9 @@ use super::gather::{barrier, sum};
 use super::ingest::{Ingested, check_input, ingest, read_collection};
 use super::joint::{JointPlan, sample_together};
 use super::process::{Process, Tickets, other_settings};
-use super::project::{ProjectPlan, Projected, project, trend_columns, written_parts};
+use super::project::{ProjectPlan, Projected, are_complete, project, trend_columns};
 use super::sample::sample_rule;
+use super::shares::Shares;
 use super::side_model::labels::label_model;
 use super::side_model::maxent::MaxEntPlan;
 use super::side_model::side_model;
@@ -301,7 +302,8 @@ impl Run<'_> {
             labels,
             together,
             trained: self.trained_elsewhere()?,
-            shards: process.shared_default("projected shards"),
+            shares: Shares::of(process, collection),
+            parts: process.shared_default("projected parts"),
             columns,
             sums: process.shared_default("sums"),
             metadata: metadata.clone(),
@@ -317,15 +319,14 @@ impl Run<'_> {
         Ok(projected)
     }
 
-    /// Whether every shard is projected: then no documents need to be sampled together.
+    /// Whether every part is projected: then no documents need to be sampled together.
     fn is_projected(
         &self,
         worker: &mut Worker,
         collection: &Collection,
         metadata: &FileMetadata,
     ) -> Result<bool, Failure> {
-        let is_missing =
-            worker.index() == 0 && written_parts(self.process, collection, metadata)?.is_err();
+        let is_missing = worker.index() == 0 && !are_complete(self.process, collection, metadata)?;
         Ok(sum(worker, &[is_missing.into()])[0] == 0)
     }
 

@@ -15,6 +15,7 @@ use super::exchange::route;
 use super::gather::{Delivery, gather_records, sum};
 use super::outbox::Outbox;
 use super::process::{HELD_OUT_FILE, Once, Process, TRAINING_FILE, Tickets};
+use super::shares::Shares;
 use crate::failure::Failure;
 use crate::wire::{packed, unpacked};
 use corpus::ShardDocument;
@@ -136,9 +137,7 @@ pub(super) fn next_shard(
     tickets: &Tickets,
     collection: &Collection,
 ) -> Option<usize> {
-    let (first, step) = (process.placement.process, process.placement.processes());
-    let number = first + tickets.take() * step;
-    (number < collection.shards.len()).then_some(number)
+    Shares::of(process, collection).shards.get(tickets.take()).copied()
 }
 
 /// Visits the documents of a shard, with their numbers, in order.

@@ -31,6 +31,7 @@ use corpus::shard::writing_bytes;
 use corpus::terms::TermCounter;
 use corpus::vocabulary::Vocabulary;
 pub(crate) use disk::Disk;
+use disk::shard_bytes;
 use lda::bags::Bags;
 use lda::infer::DocumentScope;
 use lda::infer::settings::Estimator;
@@ -291,7 +292,9 @@ impl<'j> Sizes<'j> {
         });
         let rows = survey.documents.saturating_mul(DOCUMENT_ROW_BYTES);
         let listed = self.listed_rows(survey.documents).saturating_mul(ROW_BYTES);
-        let table = writing_bytes(rows.saturating_add(listed) / blocks / OPEN_PARTS);
+        let shards = shard_bytes(survey);
+        let parts = (shards / job.output.part_size(shards)).clamp(1, blocks);
+        let table = writing_bytes(rows.saturating_add(listed) / parts / OPEN_PARTS);
         let copies = 1 + u64::from(schedule.remembers());
         let model = Parameters::bytes(weights.stored) * copies;
         let factors = Factors::bytes(weights.stored, weights.dense);
@@ -330,7 +333,7 @@ impl<'j> Sizes<'j> {
                 remembered.div_ceil(processes).min(limit) + Influences::bytes(influences),
                 trained,
             ),
-            ("tables", threads.min(blocks) * OPEN_PARTS * table, &[Project, Finish]),
+            ("tables", threads.min(parts) * OPEN_PARTS * table, &[Project, Finish]),
             ("sums over documents", self.sums(threads), &[Project]),
             ("documents sampled together", bags + assignments.min(limit), &[Classify, Project]),
             ("their models", again, &[Classify, Project]),

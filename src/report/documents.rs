@@ -1,8 +1,8 @@
-//! The documents of each topic. Of the tables with a part for each shard of the collection, only parts with such a
-//! document are read.
+//! The documents of each topic. Of the tables of documents, only parts with such a document are read, and only their rows.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::bounds::{Bounds, DOCUMENT_TOPICS, ID_CHARS, NAME_CHARS, clip};
 use super::data::PageDocuments;
@@ -17,7 +17,7 @@ use corpus::collection::Collection;
 use corpus::dates::day_of;
 use corpus::labels::split;
 
-/// What the parts of a shard have about a document.
+/// What the tables have about a document.
 struct ShownDocument {
     topics: Vec<u32>,
     values: Vec<Option<String>>,
@@ -27,9 +27,9 @@ struct ShownDocument {
 
 /// Returns the documents in which topics are largest, with their values of `columns` of `documents`; and for each topic,
 /// document (its place among them) and share in thousandths, alternating. None if nothing was projected, or if no
-/// documents are listed per topic.
+/// documents are listed per topic. `parts` are the numbers of documents in the parts of `documents`.
 pub(super) fn documents(
-    output: &Output,
+    (output, parts): (&Output, &[u64]),
     collection: &Collection,
     topics: usize,
     columns: &[String],
@@ -50,13 +50,15 @@ pub(super) fn documents(
     let has_labels = !collection.labels.is_empty();
     let tables = ["documents", "document_topics", "predictions"];
     let tables = if has_labels { &tables[..] } else { &tables[..2] };
-    let mut parts = Vec::new();
-    for (number, shard) in collection.shards.iter().enumerate() {
-        let first = shard.first_document as i64;
-        if places.range(first..first + shard.documents as i64).next().is_some() {
-            let of_shard = tables.iter().map(|table| fetch(output, table, number));
-            parts.push(of_shard.collect::<Result<Vec<_>, _>>()?);
+    let (mut pieces, mut first) = (Vec::new(), 0);
+    for (number, &documents) in parts.iter().enumerate() {
+        let after = first + documents as i64;
+        let wanted: Arc<[i64]> = places.range(first..after).map(|(&id, _)| id).collect();
+        if !wanted.is_empty() {
+            let of_part = tables.iter().map(|table| fetch(output, table, number));
+            pieces.push((of_part.collect::<Result<Vec<_>, _>>()?, wanted));
         }
+        first = after;
     }
     let mut shown = PageDocuments {
         numbers: ids.keys().copied().collect(),
@@ -66,7 +68,8 @@ pub(super) fn documents(
         ids: ids.into_values().collect(),
         columns: columns.iter().map(|name| clip(name, NAME_CHARS)).collect(),
     };
-    let read = visit_pieces(threads, &parts, |part| read(part, &places, columns))?;
+    let read = |(parts, wanted): &(Vec<_>, _)| read(parts, wanted, &places, columns);
+    let read = visit_pieces(threads, &pieces, read)?;
     for (place, document) in read.into_iter().flatten() {
         let place = place as usize;
         shown.topics[place] = document.topics;
@@ -80,9 +83,9 @@ pub(super) fn documents(
     Ok((shown, of_topics))
 }
 
-/// Finds a shard's part of a table; of an output in an object store, fetches a copy.
-fn fetch(output: &Output, table: &str, shard: usize) -> Result<PathBuf, Failure> {
-    let name = format!("{table}/{}", part_name(shard as u64));
+/// Finds a part of a table; of an output in an object store, fetches a copy.
+fn fetch(output: &Output, table: &str, number: usize) -> Result<PathBuf, Failure> {
+    let name = format!("{table}/{}", part_name(number as u64));
     if output.is_published(&name)? {
         output.local(&name)
     } else {
@@ -90,15 +93,17 @@ fn fetch(output: &Output, table: &str, shard: usize) -> Result<PathBuf, Failure>
     }
 }
 
-/// Returns what a shard's parts of `documents`, `document_topics` and, with labels, `predictions` have about shown
+/// Returns what these parts of `documents`, `document_topics` and, with labels, `predictions` have about the wanted
 /// documents, by their places.
 fn read(
     parts: &[PathBuf],
+    wanted: &Arc<[i64]>,
     places: &BTreeMap<i64, u32>,
     columns: &[String],
 ) -> Result<BTreeMap<u32, ShownDocument>, Failure> {
     let mut shown = BTreeMap::new();
-    let mut reader = ProjectedReader::new(parts[..1].to_vec(), parts[1..2].to_vec(), columns);
+    let reader = ProjectedReader::new(parts[..1].to_vec(), parts[1..2].to_vec(), columns);
+    let mut reader = reader.of_documents(wanted);
     let mut document = ProjectedDocument::default();
     while reader.read_into(&mut document)? {
         if let Some(&place) = places.get(&document.document.doc_id) {
@@ -109,7 +114,7 @@ fn read(
             shown.insert(place, ShownDocument { topics, values, predicted: Vec::new() });
         }
     }
-    for row in Records::<PredictionRow>::of(parts[2..].to_vec(), &[]) {
+    for row in Records::<PredictionRow>::of(parts[2..].to_vec(), &[]).of_documents(wanted) {
         let row = row?;
         let document = places.get(&row.doc_id).and_then(|place| shown.get_mut(place));
         if let Some(document) = document.filter(|_| row.predicted) {

@@ -3,16 +3,18 @@
 use std::fs::File;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, FieldRef, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
-    ParquetRecordBatchReaderBuilder,
+    ArrowPredicateFn, ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder, RowFilter,
 };
+use parquet::file::metadata::PageIndexPolicy;
 use store::{Disk, Store};
 
 use super::manifest::{ColumnManifest, MADE_AGAIN, Manifest, PartManifest, SUCCESS};
@@ -60,8 +62,8 @@ pub(super) fn part_names(mut names: Vec<String>) -> Vec<String> {
 /// Reads the footer of a file.
 pub(super) fn footer(path: &Path) -> Result<(File, ArrowReaderMetadata), Failure> {
     let file = File::open(path).map_err(Failure::io(path))?;
-    let footer =
-        ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(of_parquet(path))?;
+    let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
+    let footer = ArrowReaderMetadata::load(&file, options).map_err(of_parquet(path))?;
     Ok((file, footer))
 }
 
@@ -132,6 +134,7 @@ pub(crate) fn visit_pieces<P: Sync, T: Send>(
 pub(super) struct Batches {
     parts: std::vec::IntoIter<PathBuf>,
     columns: Option<Vec<String>>,
+    documents: Option<Arc<[i64]>>,
     path: PathBuf,
     reader: Option<ParquetRecordBatchReader>,
 }
@@ -143,9 +146,15 @@ impl Batches {
         Self {
             parts: parts.into_iter(),
             columns: columns.map(owned),
+            documents: None,
             path: PathBuf::new(),
             reader: None,
         }
+    }
+
+    /// Leaves out the rows of other documents than these, ascending; pages without any are not decoded.
+    pub(super) fn of_documents(self, documents: Arc<[i64]>) -> Self {
+        Self { documents: Some(documents), ..self }
     }
 
     /// Returns the file of the last batch.
@@ -186,11 +195,20 @@ impl Batches {
             }
         };
         let rows = batch_rows(&footer);
-        ParquetRecordBatchReaderBuilder::new_with_metadata(file, footer)
+        let ids = ProjectionMask::columns(footer.parquet_schema(), ["doc_id"]);
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, footer)
             .with_batch_size(rows)
-            .with_projection(mask)
-            .build()
-            .map_err(of_parquet(path))
+            .with_projection(mask);
+        if let Some(documents) = self.documents.clone() {
+            let is_wanted =
+                move |id: Option<i64>| id.map(|id| documents.binary_search(&id).is_ok());
+            let wanted = ArrowPredicateFn::new(ids, move |batch| {
+                let ids = batch.column(0).as_any().downcast_ref::<Int64Array>();
+                Ok(ids.into_iter().flatten().map(&is_wanted).collect())
+            });
+            builder = builder.with_row_filter(RowFilter::new(vec![Box::new(wanted)]));
+        }
+        builder.build().map_err(of_parquet(path))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tables read back row by row: the fields of a struct name the columns to read, and their types.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::{
     Array, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, ListArray,
@@ -66,6 +67,11 @@ impl<R: Record> Records<R> {
             texts: Vec::new(),
             held: None,
         }
+    }
+
+    /// Leaves out the rows of other documents than these, ascending.
+    pub(crate) fn of_documents(self, documents: &Arc<[i64]>) -> Self {
+        Self { batches: self.batches.of_documents(Arc::clone(documents)), ..self }
     }
 
     /// Returns the part of the last row.

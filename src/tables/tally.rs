@@ -1,5 +1,4 @@
-//! Sums over the projected documents from which several tables are made: sizes of topics, their best documents, figures
-//! of the evaluation. All sums are integers, so that their order does not matter.
+//! Sums over the projected documents from which several tables are made: sizes of topics, figures of the evaluation. All sums are integers, so that their order does not matter.
 
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
@@ -24,8 +23,6 @@ pub(crate) struct Tally {
     pub(crate) likelihood: [[i64; 3]; 3],
     /// The row that [`LabelSums`] reads.
     pub(crate) labels: Vec<i64>,
-    /// The documents in which each topic is largest.
-    pub(crate) best: BestDocuments,
 }
 
 /// Sums over the documents of a topic.
@@ -62,13 +59,12 @@ impl TopicTally {
 
 impl Tally {
     /// Creates an empty tally, for documents with `labels` labels.
-    pub(crate) fn new(topic_count: usize, labels: usize, documents_per_topic: usize) -> Self {
+    pub(crate) fn new(topic_count: usize, labels: usize) -> Self {
         Self {
             documents: 0,
             topics: vec![TopicTally::default(); topic_count],
             likelihood: [[0; 3]; 3],
             labels: LabelSums::none(labels),
-            best: BestDocuments::new(topic_count, documents_per_topic),
         }
     }
 
@@ -76,10 +72,7 @@ impl Tally {
     pub(crate) fn merge(&mut self, other: &Self) {
         let mut sums = self.sums();
         (sums.iter_mut().zip(other.sums())).for_each(|(sum, more)| *sum += more);
-        let mut merged = Self::from_sums(&sums, self);
-        merged.best = std::mem::take(&mut self.best);
-        merged.best.merge(other.best.topics.iter().cloned());
-        *self = merged;
+        *self = Self::from_sums(&sums, self);
     }
 
     /// Returns all sums in one row, as [`from_sums`](Self::from_sums) reads them.
@@ -91,10 +84,9 @@ impl Tally {
         sums
     }
 
-    /// Returns a tally with these sums, of the shape of `like`, without best documents.
+    /// Returns a tally with these sums, of the shape of `like`.
     pub(crate) fn from_sums(sums: &[i64], like: &Self) -> Self {
-        let topics = like.topics.len();
-        let mut tally = Self::new(topics, 0, like.best.limit);
+        let mut tally = Self::new(like.topics.len(), 0);
         let (sums, labels) = sums.split_at(sums.len() - like.labels.len());
         tally.labels = labels.to_vec();
         let (fixed, per_topic) = sums.split_at(10);
@@ -122,7 +114,6 @@ impl Tally {
     /// not counted in [`documents`](Self::documents).
     pub(crate) fn add(
         &mut self,
-        number: u64,
         document: &ShardDocument,
         split: Split,
         proportions: &[f32],
@@ -139,7 +130,6 @@ impl Tally {
             let (topic, mass) = (usize::from(topic), f64::from(weight) * length);
             self.topics[topic].listed += fixed(mass);
             self.topics[topic].entropy += fixed(mass * ln(mass));
-            self.best.add(topic, weight, number, &document.source_id);
         }
         let likelihood = &mut self.likelihood[split as usize];
         likelihood[0] += fixed(projection.log_likelihood);
@@ -157,39 +147,5 @@ impl Tally {
     pub(crate) fn log_likelihood(&self, split: Split) -> Option<f64> {
         let [sum, tokens, _] = self.likelihood[split as usize];
         (tokens > 0).then(|| sum as f64 / FIXED_POINT / tokens as f64)
-    }
-}
-
-/// The documents with the largest weight of each topic, largest first; equal weights in the order of
-/// the collection.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct BestDocuments {
-    limit: usize,
-    /// For each topic: weight, document, the input's own id.
-    pub(crate) topics: Vec<Vec<(f32, u64, String)>>,
-}
-
-impl BestDocuments {
-    fn new(topic_count: usize, limit: usize) -> Self {
-        Self { limit, topics: vec![Vec::new(); topic_count] }
-    }
-
-    /// Considers a document in which `topic` has `weight`.
-    pub(crate) fn add(&mut self, topic: usize, weight: f32, document: u64, source_id: &str) {
-        let best = &mut self.topics[topic];
-        let place = best.partition_point(|&(w, d, _)| w > weight || (w == weight && d < document));
-        if place < self.limit {
-            best.insert(place, (weight, document, source_id.to_owned()));
-            best.truncate(self.limit);
-        }
-    }
-
-    /// Considers other documents, by topic.
-    pub(crate) fn merge(&mut self, topics: impl IntoIterator<Item = Vec<(f32, u64, String)>>) {
-        for (topic, best) in topics.into_iter().enumerate() {
-            for (weight, document, source_id) in best {
-                self.add(topic, weight, document, &source_id);
-            }
-        }
     }
 }

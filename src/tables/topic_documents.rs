@@ -2,7 +2,9 @@
 
 use super::records::{records, table};
 use super::check::{Known, Ranks, VerifyReport};
+use super::rollup::{ListedDocument, RollUp, Sums};
 use crate::failure::Failure;
+use crate::wire::MOST_NAME_BYTES;
 
 table! {
     /// The documents in which each topic's proportion is largest.
@@ -16,18 +18,102 @@ table! {
     }
 }
 
-impl TopicDocumentRow {
-    /// Returns all rows, given each topic's documents: weight, number, the input's own id.
-    pub(crate) fn all(topics: &[Vec<(f32, u64, String)>]) -> impl Iterator<Item = Self> {
-        (0..).zip(topics).flat_map(|(topic, best)| {
-            (1..).zip(best).map(move |(rank, (weight, number, source_id))| Self {
-                topic,
-                rank,
-                doc_id: *number as i64,
-                source_id: source_id.clone(),
-                weight: *weight,
-            })
-        })
+/// The documents in which each topic is largest, while they are projected.
+pub(crate) struct TopicDocuments {
+    /// Those of each topic that this worker has counted.
+    counted: Vec<BestDocuments>,
+    empty: BestDocuments,
+}
+
+impl TopicDocuments {
+    /// Starts with no document; at most `limit` are kept for a topic.
+    pub(crate) fn new(topic_count: usize, limit: usize) -> Self {
+        let empty = BestDocuments { limit, documents: Vec::new() };
+        Self { counted: vec![empty.clone(); topic_count], empty }
+    }
+}
+
+/// The documents with the largest weights of a topic, largest first; equal weights in the order of the collection.
+#[derive(Clone, Debug)]
+pub(crate) struct BestDocuments {
+    limit: usize,
+    /// Weight, number and the input's own id of each.
+    documents: Vec<(f32, u64, String)>,
+}
+
+impl BestDocuments {
+    /// Considers a document; returns whether it is kept.
+    fn consider(&mut self, weight: f32, number: u64, source_id: &str) -> bool {
+        let is_before = |&(w, n, _): &(f32, u64, _)| w > weight || (w == weight && n < number);
+        let place = self.documents.partition_point(is_before);
+        let is_kept = place < self.limit;
+        if is_kept {
+            self.documents.insert(place, (weight, number, source_id.to_owned()));
+            self.documents.truncate(self.limit);
+        }
+        is_kept
+    }
+}
+
+impl Sums for BestDocuments {
+    type Part = (f32, u64, String);
+
+    fn take(&mut self, send: &mut dyn FnMut((f32, u64, String))) {
+        self.documents.drain(..).for_each(send);
+    }
+
+    fn add(&mut self, (weight, number, source_id): (f32, u64, String)) {
+        self.consider(weight, number, &source_id);
+    }
+}
+
+impl RollUp for TopicDocuments {
+    type Key = u64;
+    type Sums = BestDocuments;
+    type Whole = ();
+    type Line = TopicDocumentRow;
+    type Row = TopicDocumentRow;
+
+    fn empty(&self) -> BestDocuments {
+        self.empty.clone()
+    }
+
+    fn whole(&self) {}
+
+    fn add(
+        &mut self,
+        document: &ListedDocument<'_>,
+        _: &mut (),
+        each: &mut dyn FnMut(&u64, &mut dyn FnMut(&mut BestDocuments)),
+    ) {
+        let (number, source_id) = (document.number, &*document.read.source_id);
+        if source_id.len() > MOST_NAME_BYTES {
+            return;
+        }
+        for &(weight, topic) in document.topics {
+            if self.counted[usize::from(topic)].consider(weight, number, source_id) {
+                each(&topic.into(), &mut |best| {
+                    best.consider(weight, number, source_id);
+                });
+            }
+        }
+    }
+
+    fn lines(&self, topic: u64, best: BestDocuments, _: &(), lines: &mut Vec<TopicDocumentRow>) {
+        let topic = topic as i32;
+        let ranked = (1..).zip(best.documents);
+        lines.extend(ranked.map(|(rank, (weight, number, source_id))| TopicDocumentRow {
+            topic,
+            rank,
+            doc_id: number as i64,
+            source_id,
+            weight,
+        }));
+    }
+
+    fn rows(&self, mut lines: Vec<TopicDocumentRow>, _: &()) -> Vec<TopicDocumentRow> {
+        lines.sort_by_key(|row| (row.topic, row.rank));
+        lines
     }
 }
 

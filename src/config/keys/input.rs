@@ -110,7 +110,7 @@ pub(super) const CORPUS: Section = rows! {
     label_separator: AnyText, Default(",");
     /// Drop labels that fewer documents with terms have.
     label_min_documents: Whole(1, COUNT), Default(1);
-    /// MiB of uncompressed input that are parsed as one unit, which becomes one shard and one output part; `"auto"`
+    /// MiB of uncompressed input that are parsed as one unit, which becomes one shard; `"auto"`
     /// derives it from the input's size.
     block_mib: Or(AUTO, &Mib(SIZE)), Default("auto");
     /// A larger document is not tokenized: it gets status `too_large`.

@@ -170,6 +170,11 @@ pub(super) const OUTPUT: Section = rows! {
     /// For an output in an object store: the folder for working copies, on a local disk; `""` means the system's
     /// temporary folder. Does not change the result.
     scratch: Optional, Default("");
+    /// MiB of consecutive shards that become one part of `documents`, `document_topics` and `predictions`; less for a
+    /// small collection, whose parts have a 128th of it or one shard ([FORMATS.md](FORMATS.md#parts)). Does not change the
+    /// rows.
+    // Files of some 200 MiB for short texts, and a few minutes of work that a killed run repeats.
+    part_mib: Mib(POSITIVE), Default(256), UNHASHED;
     /// Whether the run writes `report.html`, a page about the result ([FORMATS.md](FORMATS.md#the-report)). Does not change
     /// the result; `topicmill report` writes it later.
     // Costs one more pass over the written tables.

@@ -13,10 +13,10 @@ use super::begin;
 use crate::dataflow::block::Block;
 use crate::dataflow::exchange::route;
 use crate::dataflow::gather::{Delivery, gather_records, sum};
-use crate::dataflow::outbox::{MOST_NAME_BYTES, Outbox};
+use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::{Process, Tickets};
 use crate::failure::Failure;
-use crate::wire::{packed, unpacked};
+use crate::wire::{MOST_NAME_BYTES, packed, unpacked};
 use corpus::formats::htrc::{Candidate, candidate, metadata_keys};
 use corpus::input::{Input, InputError, InputFile};
 

@@ -13,24 +13,24 @@ use parking_lot::Mutex;
 
 use super::keyed::{KeyedSums, Pending, WORDS_A_MESSAGE, WorkerPlace, pending};
 use super::{ProjectPlan, Projected};
-use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
+use crate::dataflow::block::Block;
 use crate::dataflow::merge::{KINDS, add_piece, give_vector};
 use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
 use crate::tables::drift::Drift;
 use crate::tables::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums};
 use crate::tables::tally::Tally;
+use crate::tables::topic_documents::TopicDocuments;
 use crate::tables::{PartInfo, Row, roll_ups};
 use crate::wire::{Wire, packed, unpacked};
 
 /// The kinds of blocks, numbers below [`KINDS`] in their tags. Above them is the number of the roll-up.
 const TALLY: u64 = 0;
-const BEST: u64 = 1;
+const PARTS: u64 = 1;
 const KEYED: u64 = 2;
 const WHOLE: u64 = 3;
 const KEYS: u64 = 4;
 const LINES: u64 = 5;
-const PARTS: u64 = 6;
 
 /// Sums that the workers of a process share, by table.
 #[derive(Debug, Default)]
@@ -61,7 +61,6 @@ struct Rolled<R: RollUp> {
     keys: u64,
     /// On the first worker.
     lines: Vec<R::Line>,
-    written: WrittenParts,
 }
 
 /// A roll-up of any type.
@@ -70,8 +69,13 @@ trait AnyRollUp {
     fn send(&mut self, outbox: &mut Outbox);
     fn receive(&mut self, kind: u64, words: &[u64]);
     fn send_count(&mut self, outbox: &mut Outbox);
-    fn send_lines(&mut self, plan: &ProjectPlan, outbox: &mut Outbox) -> Result<(), Failure>;
-    fn finish(&mut self, plan: &ProjectPlan) -> Result<WrittenParts, Failure>;
+    fn send_lines(
+        &mut self,
+        plan: &ProjectPlan,
+        outbox: &mut Outbox,
+        written: &mut WrittenParts,
+    ) -> Result<(), Failure>;
+    fn finish(&mut self, plan: &ProjectPlan, written: &mut WrittenParts) -> Result<(), Failure>;
 }
 
 impl<R: RollUp> Rolled<R> {
@@ -92,8 +96,7 @@ impl<R: RollUp> Rolled<R> {
             R::MOST_KEYS.unwrap_or(0),
         );
         let whole = [roll_up.whole(), roll_up.before()];
-        let (lines, written) = (Vec::new(), BTreeMap::new());
-        Self { roll_up, number, keyed, whole, keys: 0, lines, written }
+        Self { roll_up, number, keyed, whole, keys: 0, lines: Vec::new() }
     }
 
     fn has_too_many_keys(&self) -> bool {
@@ -126,11 +129,7 @@ impl<R: RollUp> AnyRollUp for Rolled<R> {
             KEYED => self.keyed.receive(words),
             WHOLE => unpacked(words).for_each(|part| self.whole[1].add(part)),
             KEYS => self.keys += words[0],
-            LINES => self.lines.extend(unpacked(words)),
-            _ => self.written.extend(
-                unpacked::<PartWords>(words)
-                    .map(|(path, [rows, bytes], sha256)| (path, PartInfo { rows, bytes, sha256 })),
-            ),
+            _ => self.lines.extend(unpacked(words)),
         }
     }
 
@@ -138,7 +137,12 @@ impl<R: RollUp> AnyRollUp for Rolled<R> {
         outbox.send_all(KEYS + KINDS * self.number, vec![self.keyed.count()]);
     }
 
-    fn send_lines(&mut self, plan: &ProjectPlan, outbox: &mut Outbox) -> Result<(), Failure> {
+    fn send_lines(
+        &mut self,
+        plan: &ProjectPlan,
+        outbox: &mut Outbox,
+        written: &mut WrittenParts,
+    ) -> Result<(), Failure> {
         if self.has_too_many_keys() {
             return self.keyed.discard();
         }
@@ -152,10 +156,7 @@ impl<R: RollUp> AnyRollUp for Rolled<R> {
             self.keyed.each(bucket, visit)?;
             if R::IS_IN_PARTS {
                 let rows = roll_up.rows(lines, whole);
-                let (path, PartInfo { rows, bytes, sha256 }) =
-                    plan.process.output.write_part(bucket, &plan.metadata, rows)?;
-                let part: PartWords = (path, [rows, bytes], sha256);
-                outbox.send(PARTS + KINDS * self.number, 0, packed([part]));
+                written.extend([plan.process.output.write_part(bucket, &plan.metadata, rows)?]);
             } else {
                 let send = |line| outbox.send(LINES + KINDS * self.number, 0, packed([line]));
                 lines.into_iter().for_each(send);
@@ -164,13 +165,12 @@ impl<R: RollUp> AnyRollUp for Rolled<R> {
         Ok(())
     }
 
-    fn finish(&mut self, plan: &ProjectPlan) -> Result<WrittenParts, Failure> {
-        let mut written = std::mem::take(&mut self.written);
+    fn finish(&mut self, plan: &ProjectPlan, written: &mut WrittenParts) -> Result<(), Failure> {
         if !R::IS_IN_PARTS {
             let rows = self.roll_up.rows(std::mem::take(&mut self.lines), &self.whole[1]);
             written.extend([plan.process.output.write_table(&plan.metadata, rows)?]);
         }
-        Ok(written)
+        Ok(())
     }
 }
 
@@ -184,9 +184,10 @@ pub(super) struct Counters {
     drift: Rolled<Drift>,
     /// The other roll-ups, by number from 1.
     others: Vec<Box<dyn AnyRollUp>>,
-    /// On the first worker: the sums of all tallies, and the blocks of each worker's best documents.
+    /// What the worker has written and, on the first worker at the end, what all have.
+    written: WrittenParts,
+    /// On the first worker: the sums of all tallies.
     sums: Vec<i64>,
-    best: BTreeMap<usize, Vec<Block>>,
 }
 
 /// Starts the roll-ups of a worker.
@@ -207,6 +208,8 @@ impl Counters {
     /// Creates the counters that the plan's job needs.
     pub(super) fn new(plan: &Rc<ProjectPlan>, worker: usize) -> Self {
         let mut starting = Starting { plan, worker, started: Vec::new() };
+        let limit = plan.process.job.project.documents_per_topic;
+        starting.start(TopicDocuments::new(plan.topic_count(), limit));
         if plan.process.job.project.rollups {
             let context = RollUpContext {
                 seed: plan.process.job.model.seed,
@@ -220,8 +223,8 @@ impl Counters {
             tally: plan.tally(),
             drift: Rolled::new(plan.drift(), 0, plan, worker),
             others: starting.started,
+            written: BTreeMap::new(),
             sums: Vec::new(),
-            best: BTreeMap::new(),
             plan: Rc::clone(plan),
         }
     }
@@ -237,9 +240,14 @@ impl Counters {
         self.roll_ups().for_each(|it| it.add(document, outbox));
     }
 
-    /// Adds the tally of a shard whose documents are all counted.
-    pub(super) fn end_shard(&mut self, tally: &Tally) {
+    /// Adds the tally of a part whose documents are all counted.
+    pub(super) fn end_part(&mut self, tally: &Tally) {
         self.tally.merge(tally);
+    }
+
+    /// Adds parts that are published.
+    pub(super) fn wrote(&mut self, parts: Vec<(String, PartInfo)>) {
+        self.written.extend(parts);
     }
 
     /// Sends what has not been sent yet, once the documents of all workers are counted.
@@ -259,7 +267,11 @@ impl Counters {
     pub(super) fn receive(&mut self, block: Block) {
         match block.tag() % KINDS {
             TALLY => add_piece(&mut self.sums, &block),
-            BEST => self.best.entry(block.source()).or_default().push(block),
+            PARTS => {
+                let parts = unpacked::<PartWords>(block.words());
+                let info = |[rows, bytes]: [u64; 2], sha256| PartInfo { rows, bytes, sha256 };
+                self.written.extend(parts.map(|(path, size, sha256)| (path, info(size, sha256))));
+            }
             kind => {
                 let roll_up = self.roll_ups().nth((block.tag() / KINDS) as usize);
                 roll_up.expect("all workers have the same").receive(kind, block.words());
@@ -270,30 +282,23 @@ impl Counters {
     /// Turns the sums that this worker owns into lines, once all counts have arrived, and writes or sends them.
     pub(super) fn send_owned(&mut self, outbox: &mut Outbox) -> Result<(), Failure> {
         let plan = Rc::clone(&self.plan);
-        self.roll_ups().try_for_each(|it| it.send_lines(&plan, outbox))?;
-        let best = packed(std::mem::take(&mut self.tally.best.topics));
-        for (piece, words) in (0..).zip(best.chunks(MAX_BLOCK_WORDS)) {
-            outbox.send_block(BEST + KINDS * piece, 0, words.to_vec());
+        let mut written = std::mem::take(&mut self.written);
+        self.roll_ups().try_for_each(|it| it.send_lines(&plan, outbox, &mut written))?;
+        for (path, PartInfo { rows, bytes, sha256 }) in written {
+            outbox.send(PARTS, 0, packed([(path, [rows, bytes], sha256)]));
         }
         Ok(())
     }
 
     /// Writes the tables on the first worker, once everything has arrived; returns the result.
     pub(super) fn finish(&mut self) -> Result<Projected, Failure> {
-        let mut tally = Tally::from_sums(&self.sums, &self.tally);
-        for mut blocks in std::mem::take(&mut self.best).into_values() {
-            blocks.sort_by_key(Block::tag);
-            let words = blocks.iter().map(Block::words).collect::<Vec<_>>().concat();
-            tally.best.merge(unpacked(&words));
-        }
-        let (plan, mut written) = (Rc::clone(&self.plan), BTreeMap::new());
+        let tally = Tally::from_sums(&self.sums, &self.tally);
+        let (plan, mut written) = (Rc::clone(&self.plan), std::mem::take(&mut self.written));
         let groups = (!self.drift.has_too_many_keys()).then(|| {
             let to_retrain = self.drift.lines.iter().filter(|line| line.retrain);
             [self.drift.lines.len(), to_retrain.count()]
         });
-        for roll_up in self.roll_ups() {
-            written.extend(roll_up.finish(&plan)?);
-        }
+        self.roll_ups().try_for_each(|it| it.finish(&plan, &mut written))?;
         let (run, whole) = (self.drift.roll_up.of_run(&self.drift.whole[1]), &self.drift.whole[1]);
         Ok(Projected { tally, drift: run, groups, trained: whole.trained.clone(), written })
     }

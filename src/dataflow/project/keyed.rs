@@ -15,10 +15,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::dataflow::outbox::{MOST_NAME_BYTES, Outbox};
+use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
 use crate::tables::rollup::{Key, Sums};
-use crate::wire::{Wire, unpacked};
+use crate::wire::{MOST_NAME_BYTES, Wire, unpacked};
 use store::Writer;
 
 /// Parts of the shared memory, each with a lock.

@@ -1,42 +1,46 @@
-//! The notes of shards: a shard with a note is projected, and its tally is in it.
+//! The notes of parts: a part with a note is projected, and its tally is in it.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::ProjectPlan;
 use crate::dataflow::process::Process;
+use crate::dataflow::shares::Shares;
 use crate::failure::Failure;
 use crate::tables::tally::Tally;
 use crate::tables::{FileMetadata, PartInfo, part_name};
 use corpus::collection::Collection;
 
-/// Returns the path of the note of a shard, below the output's root.
+/// Returns the path of the note of a part, below the output's root.
 fn note_name(number: usize) -> String {
-    format!("checkpoints/projected/shard-{number:05}.jsonl")
+    format!("checkpoints/projected/part-{number:05}.jsonl")
 }
 
-/// The first line of a shard's note: what it was projected with, and its parts.
+/// The first line of a part's note: what it was projected with, and its files.
 #[derive(Serialize, Deserialize)]
 struct NoteHead {
     /// Hash of the model.
     model_hash: Option<String>,
     /// Hash of the settings.
     settings_hash: String,
-    /// The parts written, in the order of [`parts`].
+    /// Its shards.
+    shards: Range<usize>,
+    /// The parts written, in the order of [`tables`].
     parts: Vec<PartInfo>,
 }
 
-/// The parts that a shard's note lists, and the rest of the note: its tally.
-type Note = (Vec<PartInfo>, BufReader<File>);
+/// The parts that a note lists, by path, and the rest of the note: its tally.
+type Note = (Vec<(String, PartInfo)>, BufReader<File>);
 
-/// Reads the note of a shard, if it has been projected with the same model and settings.
+/// Reads the note of a part, if it has been projected with the same shards, model and settings.
 fn read_note(
     process: &Process,
-    number: usize,
-    parts: &[&str],
+    collection: &Collection,
     metadata: &FileMetadata,
+    number: usize,
 ) -> Result<Option<Note>, Failure> {
     let path = process.output.local(&note_name(number))?;
     let mut note = match File::open(&path) {
@@ -46,78 +50,74 @@ fn read_note(
     };
     let mut line = Vec::new();
     note.read_until(b'\n', &mut line).map_err(Failure::io(path))?;
+    let (tables, shares) = (tables(collection), Shares::of(process, collection));
     let is_current = |head: &NoteHead| {
         head.model_hash == metadata.model_hash
             && head.settings_hash == metadata.settings_hash
-            && head.parts.len() == parts.len()
+            && head.shards == shares.parts[number]
+            && head.parts.len() == tables.len()
     };
     let Some(head) = serde_json::from_slice(&line).ok().filter(is_current) else {
         return Ok(None);
     };
-    for table in parts {
-        if !process.output.is_published(&part_path(table, number))? {
+    let paths = tables.iter().map(|table| part_path(table, number));
+    let parts: Vec<(String, PartInfo)> = paths.zip(head.parts).collect();
+    for (path, _) in &parts {
+        if !process.output.is_published(path)? {
             return Ok(None);
         }
     }
-    Ok(Some((head.parts, note)))
+    Ok(Some((parts, note)))
 }
 
-/// Reads the tally of a shard, if it has been projected with the same model and settings.
-pub(crate) fn read(
-    process: &Process,
+/// Reads the files and the tally of a part, if it has been projected with the same shards, model and settings.
+pub(super) fn read(
+    plan: &ProjectPlan,
     number: usize,
-    parts: &[&str],
-    metadata: &FileMetadata,
-) -> Result<Option<Tally>, Failure> {
-    let note = read_note(process, number, parts, metadata)?;
-    Ok(note.and_then(|(_, tally)| serde_json::from_reader(tally).ok()))
+) -> Result<Option<(Vec<(String, PartInfo)>, Tally)>, Failure> {
+    let note = read_note(&plan.process, &plan.collection, &plan.metadata, number)?;
+    Ok(note.and_then(|(parts, tally)| Some((parts, serde_json::from_reader(tally).ok()?))))
 }
 
-/// Records that a shard is projected.
-pub(crate) fn publish(
-    process: &Process,
+/// Records that a part is projected.
+pub(super) fn publish(
+    plan: &ProjectPlan,
     number: usize,
     parts: Vec<PartInfo>,
-    metadata: &FileMetadata,
     tally: &Tally,
 ) -> Result<(), Failure> {
-    let FileMetadata { model_hash, settings_hash, .. } = metadata.clone();
-    let head = serde_json::to_string(&NoteHead { model_hash, settings_hash, parts });
+    let FileMetadata { model_hash, settings_hash, .. } = plan.metadata.clone();
+    let shards = plan.shares.parts[number].clone();
+    let head = serde_json::to_string(&NoteHead { model_hash, settings_hash, shards, parts });
     let tally = serde_json::to_string(tally);
     let note = head.and_then(|head| Ok([head, tally?].join("\n")));
     let note = note.expect("numbers and texts are JSON");
-    process.output.write_atomic(&note_name(number), note.as_bytes())
+    plan.process.output.write_atomic(&note_name(number), note.as_bytes())
 }
 
-/// All tables of which a shard may have a part.
-const PARTS: [&str; 3] = ["documents", "document_topics", "predictions"];
+/// All tables of documents.
+const TABLES: [&str; 3] = ["documents", "document_topics", "predictions"];
 
-/// Returns the tables of which projection writes a part for each shard of a collection: `predictions` only if
-/// documents have labels.
-pub(super) fn parts(collection: &Collection) -> &'static [&'static str] {
-    if collection.labels.is_empty() { &PARTS[..2] } else { &PARTS }
+/// Returns the tables of which projection writes parts: `predictions` only if documents have labels.
+pub(super) fn tables(collection: &Collection) -> &'static [&'static str] {
+    if collection.labels.is_empty() { &TABLES[..2] } else { &TABLES }
 }
 
-/// Returns the path of a shard's part of a table, below the output's root.
-pub(crate) fn part_path(table: &str, number: usize) -> String {
+/// Returns the path of a part of a table, below the output's root.
+pub(super) fn part_path(table: &str, number: usize) -> String {
     format!("{table}/{}", part_name(number as u64))
 }
 
-/// Returns the parts that projection wrote, by their path below the output's root; or the note of a shard that is not
-/// projected yet, as this process sees it.
-pub(crate) fn written_parts(
+/// Whether every part is projected, as this process sees it.
+pub(crate) fn are_complete(
     process: &Process,
     collection: &Collection,
     metadata: &FileMetadata,
-) -> Result<Result<BTreeMap<String, PartInfo>, String>, Failure> {
-    let mut written = BTreeMap::new();
-    for number in 0..collection.shards.len() {
-        let tables = parts(collection);
-        let Some((parts, _)) = read_note(process, number, tables, metadata)? else {
-            return Ok(Err(note_name(number)));
-        };
-        let paths = tables.iter().map(|table| part_path(table, number));
-        written.extend(paths.zip(parts));
+) -> Result<bool, Failure> {
+    for number in 0..Shares::of(process, collection).parts.len() {
+        if read_note(process, collection, metadata, number)?.is_none() {
+            return Ok(false);
+        }
     }
-    Ok(Ok(written))
+    Ok(true)
 }

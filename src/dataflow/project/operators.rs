@@ -12,73 +12,40 @@ use timely::dataflow::operators::{Capability, Operator};
 
 use super::ProjectPlan;
 use super::counters::Counters;
+use super::inference::PartInference;
 use super::parts::{InferredDocuments, PartWriter};
-use super::shard::ShardInference;
 use crate::dataflow::block::Block;
 use crate::dataflow::exchange::{BlockBuilder, route};
 use crate::dataflow::outbox::Outbox;
-use crate::dataflow::process::interrupted;
-use crate::dataflow::sample::next_shard;
 use crate::failure::Failure;
-use mesh::interrupt::{self, Deferral};
-
-/// The tag of a block that requests its worker's next shard, and of one that tells every worker to stop.
-const NEXT: u64 = 0;
-const INTERRUPT: u64 = 1;
 
 /// A stream of the dataflow.
 type Flow<'scope, C> = Stream<'scope, u64, C>;
 
-/// The state of a worker's operators.
-pub(super) struct ProjectionState {
-    /// The error that ends the run, and the operator's capability: while it is kept, no worker considers
-    /// sums complete.
-    failure: Option<(Failure, Capability<u64>)>,
-    /// Whether some process has received a signal.
-    is_interrupted: bool,
-    /// Defers signals while there are shards.
-    deferral: Option<Deferral>,
-}
+/// The state of a worker's operators: the error that ends the run, and the operator's capability. While it is kept, no
+/// worker considers sums complete.
+#[derive(Default)]
+pub(super) struct ProjectionState(Option<(Failure, Capability<u64>)>);
 
 impl ProjectionState {
-    /// Creates the state of a worker that is about to begin.
-    pub(super) fn new() -> Rc<RefCell<Self>> {
-        Rc::new(RefCell::new(Self {
-            failure: None,
-            is_interrupted: false,
-            deferral: Some(Deferral::begin()),
-        }))
-    }
-
     fn fail(&mut self, error: Failure, time: &Capability<u64>) {
-        self.failure = Some((error, time.clone()));
+        self.0 = Some((error, time.clone()));
     }
 
     /// Takes the error that ends the run, if there is one: drop the dataflow before the next step.
     pub(super) fn failure(&mut self) -> Option<Failure> {
-        self.failure.take().map(|(error, _)| error)
-    }
-
-    /// Stops deferring signals, as no worker has a shard any more; fails if one was received.
-    fn end_shards(&mut self) -> Result<(), Failure> {
-        self.deferral = None;
-        if self.is_interrupted {
-            Err(interrupted("projection, between two shards"))
-        } else {
-            Ok(())
-        }
+        self.0.take().map(|(error, _)| error)
     }
 }
 
-/// Outputs the number of the process's next shard whenever this worker has none.
-pub(super) fn shards<'scope>(
+/// Outputs the number of the process's next part whenever this worker has none.
+pub(super) fn parts<'scope>(
     written: Flow<'scope, Block>,
     plan: &Rc<ProjectPlan>,
-    state: &Rc<RefCell<ProjectionState>>,
 ) -> Flow<'scope, Vec<usize>> {
-    let (plan, state) = (Rc::clone(plan), Rc::clone(state));
-    let next = move || next_shard(&plan.process, &plan.shards, &plan.collection);
-    written.unary::<CapacityContainerBuilder<Vec<usize>>, _, _, _>(route(), "shards", |time, _| {
+    let plan = Rc::clone(plan);
+    let next = move || plan.shares.own.get(plan.parts.take()).copied();
+    written.unary::<CapacityContainerBuilder<Vec<usize>>, _, _, _>(route(), "parts", |time, _| {
         let mut first = Some(time);
         move |input, output| {
             if let Some(time) = first.take()
@@ -86,12 +53,8 @@ pub(super) fn shards<'scope>(
             {
                 output.session(&time).give(number);
             }
-            input.for_each(|time, block| {
-                let mut state = state.borrow_mut();
-                state.is_interrupted |= block.tag() == INTERRUPT;
-                if !state.is_interrupted
-                    && let Some(number) = next()
-                {
+            input.for_each(|time, _| {
+                if let Some(number) = next() {
                     output.session(&time).give(number);
                 }
             });
@@ -99,23 +62,23 @@ pub(super) fn shards<'scope>(
     })
 }
 
-/// Infers some documents of the current shard at a time; outputs them and, in between and at the end, sums over them.
+/// Infers some documents of the current part at a time; outputs them and, in between and at the end, sums over them.
 pub(super) fn infer<'scope>(
-    shards: Flow<'scope, Vec<usize>>,
-    mut inference: ShardInference,
+    parts: Flow<'scope, Vec<usize>>,
+    mut inference: PartInference,
     state: &Rc<RefCell<ProjectionState>>,
 ) -> (Flow<'scope, Vec<InferredDocuments>>, Flow<'scope, Block>) {
-    let (scope, state) = (shards.scope(), Rc::clone(state));
+    let (scope, state) = (parts.scope(), Rc::clone(state));
     let mut outbox = Outbox::new([scope.index(), scope.peers()]);
     let mut builder = OperatorBuilder::new("infer".to_owned(), scope);
     let activator = scope.activator_for(builder.operator_info().address);
-    let mut input = builder.new_input(shards, Pipeline);
+    let mut input = builder.new_input(parts, Pipeline);
     let (documents, inferred) = builder.new_output();
     let (sums, added_up) = builder.new_output();
     let mut documents = OutputBuilder::<_, CapacityContainerBuilder<_>>::from(documents);
     let mut sums = OutputBuilder::<_, BlockBuilder>::from(sums);
     builder.build(move |mut capabilities| {
-        // The capability of the sums, which are complete when there are no more shards.
+        // The capability of the sums, which are complete when there are no more parts.
         let mut end = capabilities.pop();
         let mut current = None;
         move |frontiers| {
@@ -145,28 +108,21 @@ pub(super) fn infer<'scope>(
     (inferred, added_up)
 }
 
-/// Writes the parts of shards; then requests the next shard, or tells every worker to stop.
+/// Writes parts, and requests the next one after each.
 pub(super) fn write<'scope>(
     inferred: Flow<'scope, Vec<InferredDocuments>>,
     mut writer: PartWriter,
     state: &Rc<RefCell<ProjectionState>>,
 ) -> Flow<'scope, Block> {
-    let (scope, state) = (inferred.scope(), Rc::clone(state));
-    let (index, peers) = (scope.index(), scope.peers());
-    let next = move || {
-        if interrupt::is_wanted() {
-            Block::to_everyone(index, peers, INTERRUPT, Vec::new())
-        } else {
-            Block::to_worker(index, index, NEXT, Vec::new())
-        }
-    };
+    let (index, state) = (inferred.scope().index(), Rc::clone(state));
     inferred.unary::<BlockBuilder, _, _, _>(Pipeline, "write", |_, _| {
         move |input, output| {
             input.for_each(|time, batches| {
                 let time = time.retain(0);
                 let written = batches.drain(..).try_for_each(|some| {
-                    let is_last = writer.write(some)?;
-                    give(output, &time, is_last.then(&next));
+                    if writer.write(some)? {
+                        give(output, &time, [Block::to_worker(index, index, 0, Vec::new())]);
+                    }
                     Ok(())
                 });
                 let failed = |error| state.borrow_mut().fail(error, &time);
@@ -193,14 +149,12 @@ pub(super) fn reduce<'scope>(
             let Some(until) = end.as_ref().filter(|_| frontier.is_empty()) else {
                 return;
             };
-            let mut state = state.borrow_mut();
-            let ended = state.end_shards();
-            match ended.and_then(|()| send(&mut counters, &mut outbox)) {
+            match send(&mut counters, &mut outbox) {
                 Ok(()) => {
                     give(output, until, outbox.all());
                     end = None;
                 }
-                Err(error) => state.fail(error, until),
+                Err(error) => state.borrow_mut().fail(error, until),
             }
         }
     })

@@ -1,16 +1,18 @@
-//! Writes the parts of tables that a shard becomes.
+//! Writes the parts of the tables of documents.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::ProjectPlan;
-use super::notes::{self, part_path, parts};
+use super::counters::Counters;
+use super::notes::{self, part_path, tables};
 use crate::failure::Failure;
 use crate::tables::document_topics::DocumentTopicRow;
 use crate::tables::documents::{DocumentRow, metadata_columns};
 use crate::tables::predictions::PredictionRow;
 use crate::tables::tally::Tally;
-use crate::tables::{Row, TableWriter};
+use crate::tables::{PartInfo, Row, TableWriter};
 
 /// The rows of a document.
 pub(super) struct DocumentRows {
@@ -21,17 +23,18 @@ pub(super) struct DocumentRows {
     pub(super) predictions: Vec<PredictionRow>,
 }
 
-/// Some documents of a shard.
+/// Some documents of a part.
 pub(super) struct InferredDocuments {
-    pub(super) shard: usize,
+    pub(super) part: usize,
     pub(super) documents: Vec<DocumentRows>,
-    /// The tally of the whole shard, with its last documents.
+    /// The tally of the whole part, with its last documents.
     pub(super) tally: Option<Tally>,
 }
 
-/// Writes shards one after another.
+/// Writes parts one after another.
 pub(super) struct PartWriter {
     plan: Rc<ProjectPlan>,
+    counters: Rc<RefCell<Counters>>,
     open: Option<Parts>,
 }
 
@@ -45,18 +48,17 @@ struct Parts {
 
 impl PartWriter {
     /// Creates one for the plan's job.
-    pub(super) fn new(plan: &Rc<ProjectPlan>) -> Self {
-        let (plan, open) = (Rc::clone(plan), None);
-        Self { plan, open }
+    pub(super) fn new(plan: &Rc<ProjectPlan>, counters: &Rc<RefCell<Counters>>) -> Self {
+        Self { plan: Rc::clone(plan), counters: Rc::clone(counters), open: None }
     }
 
-    /// Writes some documents. With the last of a shard, publishes its parts, and returns true. A shard without
+    /// Writes some documents. With the last of a part, publishes its files, and returns true. A part without
     /// documents has been written by an earlier run.
     pub(super) fn write(&mut self, inferred: InferredDocuments) -> Result<bool, Failure> {
         if !inferred.documents.is_empty() {
             let parts = match &mut self.open {
                 Some(parts) => parts,
-                none => none.insert(Parts::create(&self.plan, inferred.shard)?),
+                none => none.insert(Parts::create(&self.plan, inferred.part)?),
             };
             for document in &inferred.documents {
                 parts.push(document)?;
@@ -66,17 +68,18 @@ impl PartWriter {
             return Ok(false);
         };
         if let Some(parts) = self.open.take() {
-            parts.publish(&self.plan, inferred.shard, &tally)?;
+            let written = parts.publish(&self.plan, inferred.part, &tally)?;
+            self.counters.borrow_mut().wrote(written);
         }
         Ok(true)
     }
 }
 
 impl Parts {
-    fn create(plan: &ProjectPlan, shard: usize) -> Result<Self, Failure> {
+    fn create(plan: &ProjectPlan, part: usize) -> Result<Self, Failure> {
         let (output, metadata) = (&plan.process.output, &plan.metadata);
-        let temporary = |table: &&str| output.temporary_path(&format!("{table}-{shard:05}"));
-        let temporary: Vec<PathBuf> = parts(&plan.collection).iter().map(temporary).collect();
+        let temporary = |table: &&str| output.temporary_path(&format!("{table}-{part:05}"));
+        let temporary: Vec<PathBuf> = tables(&plan.collection).iter().map(temporary).collect();
         let columns = metadata_columns(&plan.collection.metadata);
         let predictions = temporary.get(2);
         Ok(Self {
@@ -106,16 +109,23 @@ impl Parts {
         self.documents.push_with(&rows.document, &rows.metadata)
     }
 
-    /// Publishes the parts, then the note that they are complete.
-    fn publish(self, plan: &ProjectPlan, shard: usize, tally: &Tally) -> Result<(), Failure> {
+    /// Publishes the files, then the note that they are complete; returns them by path.
+    fn publish(
+        self,
+        plan: &ProjectPlan,
+        part: usize,
+        tally: &Tally,
+    ) -> Result<Vec<(String, PartInfo)>, Failure> {
         let mut written = vec![self.documents.finish()?, self.topics.finish()?];
         if let Some(predictions) = self.predictions {
             written.push(predictions.finish()?);
         }
-        let output = &plan.process.output;
-        for (path, table) in self.temporary.iter().zip(parts(&plan.collection)) {
-            output.publish(path, &part_path(table, shard))?;
+        let paths: Vec<String> =
+            tables(&plan.collection).iter().map(|table| part_path(table, part)).collect();
+        for (temporary, path) in self.temporary.iter().zip(&paths) {
+            plan.process.output.publish(temporary, path)?;
         }
-        notes::publish(&plan.process, shard, written, &plan.metadata, tally)
+        notes::publish(plan, part, written.clone(), tally)?;
+        Ok(paths.into_iter().zip(written).collect())
     }
 }

@@ -1,6 +1,7 @@
 //! The disk that a run takes: first the drafts of the shards, later the corpus, the model and the tables.
 
 use super::{Sizes, pairs};
+use crate::plan::survey::Survey;
 use crate::tables::topic_correlations::{ROW_BYTES, most_rows};
 
 /// Bytes per (document, term) pair in the drafts (4.4 to 9.7 were measured), per token in drafts that keep the
@@ -36,6 +37,11 @@ pub(crate) struct Disk {
     pub(crate) model: u64,
 }
 
+/// Returns the bytes of the shards of a collection.
+pub(super) fn shard_bytes(survey: &Survey) -> u64 {
+    (pairs(survey.tokens, survey.documents) as f64 * SHARD_BYTES) as u64
+}
+
 impl Disk {
     /// Returns the maximum at any time: the drafts are removed before there are tables.
     pub(crate) fn total(&self) -> u64 {
@@ -69,7 +75,7 @@ impl Disk {
         let checkpoints = remembered.map_or(0.0, |bytes| 2.0 * (file + bytes as f64));
         Self {
             drafts: (drafts + metadata) as u64,
-            shards: (pairs * SHARD_BYTES) as u64,
+            shards: shard_bytes(survey),
             tables: (tables + metadata) as u64,
             model: (file + checkpoints) as u64,
         }

@@ -1,16 +1,18 @@
-//! Infers the documents of shards one by one, and counts them.
+//! Infers the documents of parts one by one, and counts them.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::counters::Counters;
 use super::labels::Predictor;
-use super::notes::{self, part_path, parts};
+use super::notes::{self, part_path, tables};
 use super::parts::{DocumentRows, InferredDocuments};
 use super::{ProjectPlan, Projecting, project_document};
 use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
 use crate::observe::WorkStage;
+use crate::tables::PartInfo;
 use crate::tables::documents::DocumentRow;
 use crate::tables::predictions::PredictionRow;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
@@ -27,50 +29,83 @@ use lda::model::factors::FactorTable;
 /// Documents that are inferred before they are written.
 const DOCUMENTS_AT_ONCE: usize = 256;
 
-/// Infers shards one after another, reusing buffers.
-pub(super) struct ShardInference {
+/// Infers parts one after another, reusing buffers.
+pub(super) struct PartInference {
     plan: Rc<ProjectPlan>,
     counters: Rc<RefCell<Counters>>,
     inferrer: Box<dyn Inferrer>,
     /// θ of the current document, if it was inferred together with others.
     together: Vec<f32>,
     predictor: Option<Predictor>,
-    shard: Option<Shard>,
+    part: Option<OpenPart>,
 }
 
-/// The shard being read.
-struct Shard {
-    reader: ShardReader,
-    /// The number of the next document.
-    next: u64,
-    sections: Sections,
+/// The part whose documents are being read.
+struct OpenPart {
+    /// The shards that are not open yet.
+    shards: Range<usize>,
+    shard: Option<OpenShard>,
     tally: Tally,
     /// The documents that an earlier run has written, to be read back.
     written: Option<ProjectedReader>,
 }
 
-impl Shard {
+/// The shard being read.
+struct OpenShard {
+    reader: ShardReader,
+    /// The number of the next document.
+    next: u64,
+    sections: Sections,
+}
+
+impl OpenShard {
     fn open(plan: &ProjectPlan, number: usize) -> Result<Self, Failure> {
-        let (output, tables) = (&plan.process.output, parts(&plan.collection));
-        let done = notes::read(&plan.process, number, tables, &plan.metadata)?;
-        let part = |table: usize| output.local(&part_path(tables[table], number));
-        let written = match done {
-            Some(_) => Some(ProjectedReader::new(vec![part(0)?], vec![part(1)?], &[])),
-            None => None,
-        };
-        let path = output.local(&Collection::shard_name(number))?;
+        let path = plan.process.output.local(&Collection::shard_name(number))?;
         let entry = &plan.collection.shards[number];
         Ok(Self {
             reader: entry.open(&path, Columns::All)?,
             next: entry.first_document,
             sections: Sections::starting(entry.first_section),
-            tally: done.unwrap_or_else(|| plan.tally()),
-            written,
         })
     }
 }
 
-impl ShardInference {
+impl OpenPart {
+    fn open(plan: &ProjectPlan, number: usize, counters: &mut Counters) -> Result<Self, Failure> {
+        let (mut tally, mut written) = (plan.tally(), None);
+        if let Some((parts, done)) = notes::read(plan, number)? {
+            let part = |(path, _): &(String, PartInfo)| plan.process.output.local(path);
+            written =
+                Some(ProjectedReader::new(vec![part(&parts[0])?], vec![part(&parts[1])?], &[]));
+            tally = done;
+            counters.wrote(parts);
+        }
+        let shards = plan.shares.parts[number].clone();
+        Ok(Self { shards, shard: None, tally, written })
+    }
+
+    /// Reads the next document; returns its number and its position in its volume, or `None` after the last.
+    fn read_into(
+        &mut self,
+        plan: &ProjectPlan,
+        read: &mut ShardDocument,
+    ) -> Result<Option<(u64, Option<u64>)>, Failure> {
+        loop {
+            if let Some(shard) = &mut self.shard
+                && shard.reader.read_into(read)?
+            {
+                shard.next += 1;
+                return Ok(Some((shard.next - 1, shard.sections.number(read.group.as_deref()))));
+            }
+            let Some(number) = self.shards.next() else {
+                return Ok(None);
+            };
+            self.shard = Some(OpenShard::open(plan, number)?);
+        }
+    }
+}
+
+impl PartInference {
     /// Creates one for the plan's job.
     pub(super) fn new(plan: &Rc<ProjectPlan>, counters: &Rc<RefCell<Counters>>) -> Self {
         Self {
@@ -79,11 +114,11 @@ impl ShardInference {
             inferrer: plan.infer.method.inferrer(),
             together: Vec::new(),
             predictor: Predictor::new(plan),
-            shard: None,
+            part: None,
         }
     }
 
-    /// Infers the next documents of a shard, and counts them. If an earlier run has projected the shard, counts them
+    /// Infers the next documents of a part, and counts them. If an earlier run has projected the part, counts them
     /// as they were written, and returns none.
     pub(super) fn infer_some(
         &mut self,
@@ -91,33 +126,36 @@ impl ShardInference {
         outbox: &mut Outbox,
     ) -> Result<InferredDocuments, Failure> {
         let plan = Rc::clone(&self.plan);
-        let mut shard = match self.shard.take() {
-            Some(shard) => shard,
-            None => Shard::open(&plan, number)?,
+        let mut part = match self.part.take() {
+            Some(part) => part,
+            None => OpenPart::open(&plan, number, &mut self.counters.borrow_mut())?,
         };
         let mut documents = Vec::new();
         let are_more = plan.model.with_table(|table| {
             for _ in 0..DOCUMENTS_AT_ONCE {
                 let mut read = ShardDocument::default();
-                if !shard.reader.read_into(&mut read)? {
+                let Some(place) = part.read_into(&plan, &mut read)? else {
                     return Ok::<_, Failure>(false);
-                }
+                };
                 plan.process.progress.add(1);
-                match &mut shard.written {
+                match &mut part.written {
                     Some(written) => self.recount(number, &read, written, outbox)?,
-                    None => documents.push(self.infer(read, &mut shard, table, outbox)?),
+                    None => {
+                        let rows = self.infer(place, read, &mut part.tally, table, outbox)?;
+                        documents.push(rows);
+                    }
                 }
             }
             Ok(true)
         })?;
         let tally = if are_more {
-            self.shard = Some(shard);
+            self.part = Some(part);
             None
         } else {
-            self.counters.borrow_mut().end_shard(&shard.tally);
-            Some(shard.tally)
+            self.counters.borrow_mut().end_part(&part.tally);
+            Some(part.tally)
         };
-        Ok(InferredDocuments { shard: number, documents, tally })
+        Ok(InferredDocuments { part: number, documents, tally })
     }
 
     /// Sends the counts, once the documents of all workers are counted.
@@ -135,9 +173,9 @@ impl ShardInference {
     ) -> Result<(), Failure> {
         let mut row = ProjectedDocument::default();
         if !written.read_into(&mut row)? {
-            let part = part_path(parts(&self.plan.collection)[0], number);
+            let part = part_path(tables(&self.plan.collection)[0], number);
             return Err(Failure::data(format!(
-                "{} has fewer documents than the shard it was made of; remove it and run again",
+                "{} has fewer documents than the shards it was made of; remove it and run again",
                 self.plan.process.output.path(&part).display()
             )));
         }
@@ -162,17 +200,16 @@ impl ShardInference {
     /// Infers a document, and counts it.
     fn infer(
         &mut self,
+        (number, section): (u64, Option<u64>),
         read: ShardDocument,
-        shard: &mut Shard,
+        tally: &mut Tally,
         table: FactorTable<'_>,
         outbox: &mut Outbox,
     ) -> Result<DocumentRows, Failure> {
-        let number = shard.next;
         let (mut split, mut projection, mut predictions) = (Split::Projected, None, Vec::new());
         if read.status.has_terms() {
             let projected: Projection;
-            (split, projected, predictions) =
-                self.infer_topics(number, &read, &mut shard.tally, table)?;
+            (split, projected, predictions) = self.infer_topics(number, &read, tally, table)?;
             let listed = ListedDocument {
                 number,
                 read: &read,
@@ -183,9 +220,7 @@ impl ShardInference {
             self.counters.borrow_mut().add(&listed, outbox);
             projection = Some(projected);
         }
-        let section = shard.sections.number(read.group.as_deref());
-        shard.next += 1;
-        shard.tally.documents += 1;
+        tally.documents += 1;
         let tokens = read.tokens_in_vocabulary();
         self.plan.process.progress.work(WorkStage::Project, 1, tokens);
         let mut document = DocumentRow::new(number, &read, split, projection.as_ref());
@@ -223,7 +258,7 @@ impl ShardInference {
         let (inferred, projection) =
             project_document((number, bag), onto, known, &mut *self.inferrer)
                 .map_err(Failure::drawing("document", number))?;
-        tally.add(number, read, split, inferred.proportions, &projection);
+        tally.add(read, split, inferred.proportions, &projection);
         let predictions = (self.predictor.as_mut())
             .map(|it| it.predict((number, bag, split), inferred, &mut tally.labels));
         let predictions = predictions.unwrap_or_default();
