@@ -1,7 +1,6 @@
 //! Sums over the projected documents from which several tables are made: sizes of topics, figures of the evaluation. All sums are integers, so that their order does not matter.
 
 use bytemuck::{Pod, Zeroable};
-use serde::{Deserialize, Serialize};
 
 use super::labels::LabelSums;
 use super::rollup::fixed;
@@ -13,7 +12,7 @@ use lda::math::FIXED_POINT;
 use lda::math::special::ln;
 
 /// Sums over some documents.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tally {
     /// Documents, of any status.
     pub(crate) documents: u64,
@@ -27,7 +26,7 @@ pub(crate) struct Tally {
 
 /// Sums over the documents of a topic.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 struct TopicTally {
     /// Σ_d θ_dk N_d, in units of 2⁻²⁰ tokens.
     tokens: i64,

@@ -1,7 +1,7 @@
-//! The notes of parts: a part with a note is projected, and its tally is in it.
+//! The notes of parts: a part with a note is projected, and the sums of its tally are in it.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::fs;
+use std::io::ErrorKind;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -16,12 +16,12 @@ use corpus::collection::Collection;
 
 /// Returns the path of the note of a part, below the output's root.
 fn note_name(number: usize) -> String {
-    format!("checkpoints/projected/part-{number:05}.jsonl")
+    format!("checkpoints/projected/part-{number:05}.json")
 }
 
-/// The first line of a part's note: what it was projected with, and its files.
+/// A part's note: what it was projected with, its files, and its tally.
 #[derive(Serialize, Deserialize)]
-struct NoteHead {
+struct Note {
     /// Hash of the model.
     model_hash: Option<String>,
     /// Hash of the settings.
@@ -30,10 +30,12 @@ struct NoteHead {
     shards: Range<usize>,
     /// The parts written, in the order of [`tables`].
     parts: Vec<PartInfo>,
+    /// The sums of its tally.
+    sums: Vec<i64>,
 }
 
-/// The parts that a note lists, by path, and the rest of the note: its tally.
-type Note = (Vec<(String, PartInfo)>, BufReader<File>);
+/// The parts that a note lists, by path, and its tally.
+type NotedPart<T> = (Vec<(String, PartInfo)>, T);
 
 /// Reads the note of a part, if it has been projected with the same shards, model and settings.
 fn read_note(
@@ -41,42 +43,39 @@ fn read_note(
     collection: &Collection,
     metadata: &FileMetadata,
     number: usize,
-) -> Result<Option<Note>, Failure> {
+) -> Result<Option<NotedPart<Vec<i64>>>, Failure> {
     let path = process.output.local(&note_name(number))?;
-    let mut note = match File::open(&path) {
-        Ok(file) => BufReader::new(file),
+    let note = match fs::read(&path) {
+        Ok(note) => note,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(Failure::io(path)(source)),
     };
-    let mut line = Vec::new();
-    note.read_until(b'\n', &mut line).map_err(Failure::io(path))?;
     let (tables, shares) = (tables(collection), Shares::of(process, collection));
-    let is_current = |head: &NoteHead| {
-        head.model_hash == metadata.model_hash
-            && head.settings_hash == metadata.settings_hash
-            && head.shards == shares.parts[number]
-            && head.parts.len() == tables.len()
+    let is_current = |note: &Note| {
+        note.model_hash == metadata.model_hash
+            && note.settings_hash == metadata.settings_hash
+            && note.shards == shares.parts[number]
+            && note.parts.len() == tables.len()
     };
-    let Some(head) = serde_json::from_slice(&line).ok().filter(is_current) else {
+    let Some(note) = serde_json::from_slice(&note).ok().filter(is_current) else {
         return Ok(None);
     };
     let paths = tables.iter().map(|table| part_path(table, number));
-    let parts: Vec<(String, PartInfo)> = paths.zip(head.parts).collect();
+    let parts: Vec<(String, PartInfo)> = paths.zip(note.parts).collect();
     for (path, _) in &parts {
         if !process.output.is_published(path)? {
             return Ok(None);
         }
     }
-    Ok(Some((parts, note)))
+    Ok(Some((parts, note.sums)))
 }
 
 /// Reads the files and the tally of a part, if it has been projected with the same shards, model and settings.
-pub(super) fn read(
-    plan: &ProjectPlan,
-    number: usize,
-) -> Result<Option<(Vec<(String, PartInfo)>, Tally)>, Failure> {
+pub(super) fn read(plan: &ProjectPlan, number: usize) -> Result<Option<NotedPart<Tally>>, Failure> {
     let note = read_note(&plan.process, &plan.collection, &plan.metadata, number)?;
-    Ok(note.and_then(|(parts, tally)| Some((parts, serde_json::from_reader(tally).ok()?))))
+    let empty = plan.tally();
+    let note = note.filter(|(_, sums)| sums.len() == empty.sums().len());
+    Ok(note.map(|(parts, sums)| (parts, Tally::from_sums(&sums, &empty))))
 }
 
 /// Records that a part is projected.
@@ -88,10 +87,8 @@ pub(super) fn publish(
 ) -> Result<(), Failure> {
     let FileMetadata { model_hash, settings_hash, .. } = plan.metadata.clone();
     let shards = plan.shares.parts[number].clone();
-    let head = serde_json::to_string(&NoteHead { model_hash, settings_hash, shards, parts });
-    let tally = serde_json::to_string(tally);
-    let note = head.and_then(|head| Ok([head, tally?].join("\n")));
-    let note = note.expect("numbers and texts are JSON");
+    let note = Note { model_hash, settings_hash, shards, parts, sums: tally.sums() };
+    let note = serde_json::to_string(&note).expect("numbers and texts are JSON");
     plan.process.output.write_atomic(&note_name(number), note.as_bytes())
 }
 
