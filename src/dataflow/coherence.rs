@@ -4,7 +4,7 @@ use std::iter;
 
 use timely::worker::Worker;
 
-use super::gather::sum;
+use super::gather::{joined, sum_blocks};
 use super::process::{Process, TRAINING_FILE, Tickets};
 use crate::failure::Failure;
 use crate::tables::topic_term_diagnostics::CountedTerm;
@@ -39,7 +39,7 @@ pub(super) fn count(
 }
 
 /// Counts the topics' heaviest terms on the training documents of all processes: an idle worker
-/// takes the next minibatch.
+/// takes the next minibatch. Worker 0 gets the result, the others an empty one.
 ///
 /// # Errors
 /// The documents cannot be read.
@@ -62,7 +62,11 @@ pub(crate) fn coherence(
         let documents = count(process, training, number, &mut counter)?;
         process.progress.add(documents);
     }
-    counter.replace_counts(|mine| sum(worker, mine));
+    let sums = sum_blocks(worker, bytemuck::cast_slice(counter.counts()));
+    if worker.index() > 0 {
+        return Ok(Coherence::default());
+    }
+    counter.replace_counts(|_| bytemuck::cast_vec(joined(&sums)));
     let finite = |value: f64| value.is_finite().then_some(value);
     let enough = |topic: usize| top[topic].len() >= 2;
     let scores = |k: usize| {

@@ -58,22 +58,35 @@ pub(super) fn joined<'b>(blocks: impl IntoIterator<Item = &'b Block>) -> Vec<u64
 /// Panics if a piece is too long.
 pub fn all_gather_blocks(worker: &mut Worker, mine: Vec<Vec<u64>>) -> Vec<Vec<Block>> {
     let (index, peers) = (worker.index(), worker.peers());
-    let gathered = Rc::new(RefCell::new(vec![Vec::new(); peers]));
-    let filled = Rc::clone(&gathered);
-    let keep = move |block: Block| filled.borrow_mut()[block.source()].push(block);
-    let mut delivery = Delivery::new(worker, "all gather", Broadcast, keep);
-    for (number, words) in mine.into_iter().enumerate() {
-        delivery.send([Block::to_everyone(index, peers, number as u64, words)]);
+    let block = |(number, words)| Block::to_everyone(index, peers, number, words);
+    let mut gathered = vec![Vec::new(); peers];
+    for block in deliver(worker, "all gather", Broadcast, (0..).zip(mine).map(block)) {
+        gathered[block.source()].push(block);
+    }
+    gathered
+}
+
+/// Delivers blocks; returns those that arrive at this worker, by source and tag.
+pub(super) fn deliver(
+    worker: &mut Worker,
+    name: &str,
+    pact: impl ParallelizationContract<u64, Block>,
+    blocks: impl IntoIterator<Item = Block>,
+) -> Vec<Block> {
+    let received = Rc::new(RefCell::new(Vec::new()));
+    let keeping = Rc::clone(&received);
+    let keep = move |block: Block| keeping.borrow_mut().push(block);
+    let mut delivery = Delivery::new(worker, name, pact, keep);
+    for (number, block) in blocks.into_iter().enumerate() {
+        delivery.send([block]);
         if number % BLOCKS_A_STEP == BLOCKS_A_STEP - 1 {
             worker.step();
         }
     }
     delivery.finish(worker);
-    let mut gathered = gathered.take();
-    for blocks in &mut gathered {
-        blocks.sort_by_key(Block::tag);
-    }
-    gathered
+    let mut received = received.take();
+    received.sort_by_key(|block| (block.source(), block.tag()));
+    received
 }
 
 /// Gathers records of whole words of all workers on every worker, in the order of the workers.
@@ -93,18 +106,32 @@ pub(super) fn gather_values<T: OwnedWire>(worker: &mut Worker, mine: Vec<T>) -> 
     gathered.iter().flat_map(of_worker).collect()
 }
 
-/// Sums all workers' `values`, place by place; every worker must pass the same number of them. Worker 0 adds them up as
-/// they arrive, so that no worker has room for those of all.
+/// Fewest values that a worker adds up, if there are as many.
+const VALUES_A_SHARE: usize = 1 << 10;
+
+/// Sums all workers' `values`, place by place; every worker must pass the same number of them.
 pub(crate) fn sum(worker: &mut Worker, values: &[i64]) -> Vec<i64> {
+    let sums = sum_blocks(worker, values);
+    sums.iter().flat_map(|block| bytemuck::cast_slice(block.words())).copied().collect()
+}
+
+/// Returns the [`sum`] in blocks that the workers of a process share. Each worker adds up a share of the places, as the
+/// values of others arrive.
+pub(super) fn sum_blocks(worker: &mut Worker, values: &[i64]) -> Vec<Block> {
     let total = Rc::new(RefCell::new(Vec::new()));
     let added = Rc::clone(&total);
     let add = move |block: Block| add_piece(&mut added.borrow_mut(), &block);
     let (index, mut delivery) = (worker.index(), Delivery::new(worker, "sum", route(), add));
-    give_vector(values, SUM, &mut |tag, words| {
-        delivery.send([Block::to_worker(index, 0, tag, words)]);
-    });
+    let share = values.len().div_ceil(worker.peers()).max(VALUES_A_SHARE);
+    for (owner, values) in values.chunks(share).enumerate() {
+        give_vector(values, SUM, &mut |tag, words| {
+            delivery.send([Block::to_worker(index, owner, tag, words)]);
+        });
+        worker.step();
+    }
     delivery.finish(worker);
-    gather_records(worker, &total.take())
+    let total = in_pieces(bytemuck::cast_slice(&total.take()));
+    all_gather_blocks(worker, total).into_iter().flatten().collect()
 }
 
 /// Waits until every worker has called it.
@@ -244,15 +271,20 @@ mod tests {
 
     #[test]
     fn sums_are_of_all_workers_place_by_place() {
-        for count in [0, 1, 3 * MAX_BLOCK_WORDS + 5] {
-            let sums = execute(&Placement::single(3), &ClusterSettings::default(), move |worker| {
-                let index = worker.index() as i64;
-                let mine: Vec<i64> =
-                    (0..count as i64).map(|place| (index - 1) * place - index).collect();
-                Ok::<_, Failure>(sum(worker, &mine))
-            })
-            .unwrap();
-            assert!(sums.iter().all(|all| *all == vec![-3; count]));
+        for (workers, count) in
+            [(3, 0), (5, 1), (5, 2 * VALUES_A_SHARE + 1), (3, 7 * MAX_BLOCK_WORDS + 5)]
+        {
+            let sums =
+                execute(&Placement::single(workers), &ClusterSettings::default(), move |worker| {
+                    let index = worker.index() as i64;
+                    let mine: Vec<i64> =
+                        (0..count as i64).map(|place| index * (place - 1)).collect();
+                    Ok::<_, Failure>(sum(worker, &mine))
+                })
+                .unwrap();
+            let pairs = (workers * (workers - 1) / 2) as i64;
+            let expected: Vec<i64> = (0..count as i64).map(|place| pairs * (place - 1)).collect();
+            assert!(sums.iter().all(|all| *all == expected));
         }
     }
 

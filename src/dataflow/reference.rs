@@ -149,7 +149,7 @@ impl ReferenceCounts {
     /// # Panics
     /// Panics if they are of other topics.
     pub(crate) fn add_words(&mut self, words: &[i64]) {
-        let words: Vec<u64> = words.iter().map(|&word| word as u64).collect();
+        let words: &[u64] = bytemuck::cast_slice(words);
         let (documents, rest) = words.split_at(self.documents.counts().len());
         self.documents.add_counts(documents);
         let (windows, unreadable) = rest.split_at(rest.len() - 1);

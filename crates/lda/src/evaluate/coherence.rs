@@ -187,10 +187,9 @@ impl CoherenceCounter {
     ///
     /// Panics if the length differs.
     pub fn replace_counts(&mut self, sum: impl FnOnce(&[i64]) -> Vec<i64>) {
-        let mine: Vec<i64> = self.counts.iter().map(|&count| count as i64).collect();
-        let all: Vec<u64> = sum(&mine).into_iter().map(|count| count as u64).collect();
+        let all = sum(bytemuck::cast_slice(&self.counts));
         self.counts.fill(0);
-        self.add_counts(&all);
+        self.add_counts(bytemuck::cast_slice(&all));
     }
 
     /// Returns the number of documents counted.
