@@ -168,6 +168,11 @@ impl Frequencies {
     }
 }
 
+/// Returns the worker of `peers` to which a term belongs.
+pub(crate) fn owner_of(term: &str, peers: usize) -> usize {
+    (Hashable::hashed(&term) % peers as u64) as usize
+}
+
 /// Converts a count to a difference.
 pub(crate) fn signed(count: u64) -> isize {
     isize::try_from(count).expect("a collection has fewer than 2^63 tokens")
@@ -204,7 +209,7 @@ mod tests {
     fn each_term_is_added_up_at_one_worker() {
         for threads in 1..=3 {
             let partitions =
-                execute(&Placement::single(threads), &ClusterSettings::default(), |worker| {
+                execute(&Placement::single(threads), &ClusterSettings::default(), move |worker| {
                     let mut counter = TermCounter::new();
                     let mut frequencies = Frequencies::new(worker);
                     for _ in 0..3 {
@@ -217,6 +222,7 @@ mod tests {
                     let mut found = Vec::new();
                     let totals = frequencies.finish(worker, &mut counter);
                     totals.visit(&mut |term, (tokens, documents)| {
+                        assert_eq!(owner_of(term, threads), worker.index());
                         found.push((term.to_string(), (unsigned(tokens), unsigned(documents))));
                     });
                     Ok::<_, Failure>(found)

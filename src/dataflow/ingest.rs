@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! blocks ──read, tokenize──▶ drafts (a worker's own term ids)
-//!                └─ new counts ──differential──▶ totals ──▶ worker 0 prunes ──broadcast──▶ term ids
+//!                └─ new counts ──differential──▶ totals ──▶ owners prune, worker 0 numbers ──▶ term ids
 //! drafts ──term ids──▶ shards, numbered by the rank of their block
 //! ```
 //!

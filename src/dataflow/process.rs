@@ -127,6 +127,11 @@ impl Process {
         self.shared(name, || Ok(T::default())).expect("a default can be made")
     }
 
+    /// Forgets the value of this name, which all workers of the process have.
+    pub(crate) fn forget(&self, name: &str) {
+        self.values.lock().remove(name);
+    }
+
     /// Warns the user, at the end of the run, of damage that was skipped or a likely mistake in the job.
     pub(crate) fn warn(&self, warning: String) {
         self.warnings.lock().push(warning);

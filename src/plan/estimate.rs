@@ -33,6 +33,7 @@ use corpus::vocabulary::Vocabulary;
 pub(crate) use disk::Disk;
 use disk::shard_bytes;
 use lda::bags::Bags;
+use lda::evaluate::coherence::UMASS_TERMS;
 use lda::infer::DocumentScope;
 use lda::infer::settings::Estimator;
 use lda::math::special::ln;
@@ -230,6 +231,12 @@ impl<'j> Sizes<'j> {
         words * size_of::<u64>() as u64 + threads * Histograms::bytes(topics, mean)
     }
 
+    /// Estimates the counts of the heaviest terms of topics and of their pairs, twice while they are summed.
+    fn coherence(&self, threads: u64) -> u64 {
+        let terms = UMASS_TERMS as u64;
+        2 * threads * self.topics * (terms * (terms + 1) / 2) * size_of::<u64>() as u64
+    }
+
     /// Estimates the sums over documents: topics and terms by volume, topics by values of metadata, with their
     /// replicates, and pairs of topics.
     fn sums(&self, threads: u64) -> u64 {
@@ -308,7 +315,8 @@ impl<'j> Sizes<'j> {
             0 => (0, &[Train]),
             _ => (vocabulary + 2 * model + factors + tree, &[Train, Classify, Project]),
         };
-        let counted = distinct_terms(survey, threads) + 2 * self.distinct;
+        // A process sums, and prunes, its share of the terms.
+        let counted = distinct_terms(survey, threads) + (2 * self.distinct).div_ceil(processes);
         let stored = u64::from(job.output.report) * weights.left;
         let modelled = &[Train, Classify, Project];
         let parts: [(_, _, &[MemoryStage]); 17] = [
@@ -327,7 +335,7 @@ impl<'j> Sizes<'j> {
             ("model", model, modelled),
             ("factors", factors, modelled),
             ("tree", tree, modelled),
-            ("statistics", self.statistics(threads), &[Train]),
+            ("statistics", self.statistics(threads).max(self.coherence(threads)), &[Train]),
             (
                 "assignments",
                 remembered.div_ceil(processes).min(limit) + Influences::bytes(influences),

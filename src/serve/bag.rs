@@ -28,7 +28,7 @@ impl<'a> Bagger<'a> {
             tokenizer,
             vocabulary,
             drafter: Drafter::new(tokenizer.clone()),
-            map: TermMap::empty(vocabulary.kept()),
+            map: TermMap::new(0, vocabulary.kept()),
             most_terms: MOST_TERMS,
             document: ShardDocument::default(),
         }
@@ -38,7 +38,7 @@ impl<'a> Bagger<'a> {
     pub(crate) fn count(&mut self, raw: RawDocument<'_>) -> &ShardDocument {
         if self.drafter.terms().len() > self.most_terms {
             self.drafter = Drafter::new(self.tokenizer.clone());
-            self.map = TermMap::empty(self.vocabulary.kept());
+            self.map = TermMap::new(0, self.vocabulary.kept());
         }
         self.drafter.draft(raw, &mut self.document);
         self.map.extend(self.drafter.terms(), self.vocabulary);
@@ -98,7 +98,8 @@ mod tests {
                 drafter.draft(raw(text), &mut draft);
                 draft
             }).collect();
-            let map = TermMap::new(drafter.terms(), vocabulary.terms());
+            let mut map = TermMap::new(0, vocabulary.kept());
+            map.extend(drafter.terms(), &vocabulary);
             let mut bagger = Bagger { most_terms, ..Bagger::new(&tokenizer, &vocabulary) };
             for (text, mut expected) in documents.iter().zip(drafts) {
                 map.remap(&mut expected);

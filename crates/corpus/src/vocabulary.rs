@@ -4,8 +4,6 @@
 //! frequency, highest first, so that a rare term has a high id: the sampler relies on it. Terms
 //! that are not kept remain listed with the reason, because the tables account for every token.
 
-use std::borrow::Borrow;
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use hashbrown::HashTable;
@@ -57,17 +55,6 @@ impl TermStatus {
     }
 }
 
-/// A term of the collection and how often it occurs, over all workers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct TermCount {
-    /// The term.
-    pub term: String,
-    /// Its tokens.
-    pub tokens: u64,
-    /// The documents it is in.
-    pub documents: u64,
-}
-
 /// A term with its status. A kept term's id is its index in the vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct VocabularyTerm {
@@ -94,80 +81,6 @@ impl Vocabulary {
     /// Returns about the bytes of this many kept terms: texts and counts, and in training row headers and marks.
     pub fn bytes(terms: u64) -> u64 {
         terms * 160
-    }
-
-    /// Prunes the terms of a collection. The first of these rules that applies to a term decides its status:
-    /// 1. on the stop list: `Stop`;
-    /// 2. of the rest, the `stop_top` terms in most documents (ties: smaller bytes): `Stop`;
-    /// 3. documents / `document_count` > `max_share`: `Frequent`;
-    /// 4. documents < `min_documents`: `Rare`;
-    /// 5. of the rest by (most documents, most tokens, smaller bytes), beyond `max_terms`: `Capped`.
-    ///
-    /// `counts` has each term once, in any order; `document_count` is the number of documents
-    /// with at least one token.
-    pub fn prune(
-        counts: Vec<TermCount>,
-        document_count: u64,
-        settings: &VocabularySettings,
-        stop_list: &BTreeSet<String>,
-    ) -> Self {
-        let mut terms: Vec<VocabularyTerm> = counts
-            .into_iter()
-            .map(|count| VocabularyTerm {
-                status: judge(&count, document_count, settings, stop_list),
-                term: count.term,
-                tokens: count.tokens,
-                documents: count.documents,
-            })
-            .collect();
-        stop_most_frequent(&mut terms, settings.stop_top);
-        let mut kept: Vec<_> =
-            (terms.extract_if(.., |term| term.status == TermStatus::Kept)).collect();
-        kept.sort_unstable_by(by_rank);
-        let capped = kept.drain(settings.max_terms.min(kept.len())..);
-        terms.extend(capped.map(|term| VocabularyTerm { status: TermStatus::Capped, ..term }));
-        // The stable sort is the fast one: each worker's terms are sorted already.
-        terms.sort_by(|a, b| a.term.cmp(&b.term));
-        let kept_count = kept.len();
-        terms.extend(kept);
-        terms.rotate_right(kept_count);
-        Self::from_terms(terms).expect("kept terms were sorted first, and each term comes once")
-    }
-
-    /// Creates the vocabulary of a collection with the kept terms of another, `before`: all of them, under the same
-    /// term ids, also those that the collection lacks. Its other terms have the status that they have there; if they are
-    /// not there, `Stop` on the stop list, otherwise `Unknown`.
-    ///
-    /// `counts` has each term once, in any order.
-    pub fn with_terms_of(
-        before: &Self,
-        counts: Vec<TermCount>,
-        stop_list: &BTreeSet<String>,
-    ) -> Self {
-        let kept = before.kept_terms().iter().map(|term| VocabularyTerm {
-            tokens: 0,
-            documents: 0,
-            ..term.clone()
-        });
-        let (mut terms, mut others) = (kept.collect::<Vec<_>>(), Vec::new());
-        for count in counts {
-            let new = || {
-                if stop_list.contains(&count.term) { TermStatus::Stop } else { TermStatus::Unknown }
-            };
-            let term = VocabularyTerm {
-                status: before.status(&count.term).unwrap_or_else(new),
-                tokens: count.tokens,
-                documents: count.documents,
-                term: count.term,
-            };
-            match before.id(&term.term) {
-                Some(id) => terms[id as usize] = term,
-                None => others.push(term),
-            }
-        }
-        others.sort_unstable_by(|a, b| a.term.cmp(&b.term));
-        terms.append(&mut others);
-        Self::from_terms(terms).expect("kept terms come first, and each term comes once")
     }
 
     /// Creates a vocabulary from terms read back, or received from another process: kept terms first, by term id.
@@ -239,63 +152,126 @@ impl Vocabulary {
         self.index.find(hash(term), same).copied()
     }
 
-    /// Returns the SHA-256 of the kept terms by id, each as its length in bytes (u64, little-endian) and its bytes; 64
-    /// hexadecimal digits. Models and shards of one vocabulary have the same one.
+    /// Returns the [`Fingerprint`] of the kept terms.
     pub fn fingerprint(&self) -> String {
-        let mut hasher = Sha256::new();
-        for term in self.kept_terms() {
-            hasher.update((term.term.len() as u64).to_le_bytes());
-            hasher.update(term.term.as_bytes());
-        }
-        hex::encode(hasher.finalize())
+        let mut fingerprint = Fingerprint::default();
+        self.kept_terms().iter().for_each(|term| fingerprint.add(&term.term));
+        fingerprint.finish()
     }
 }
 
-/// Applies the rules for a term alone. Whether the term is one of `stop_top` is decided later, and overrides `Frequent`
-/// and `Rare`.
-fn judge(
-    count: &TermCount,
+/// The SHA-256 of the kept terms by id, each as its length in bytes (u64, little-endian) and its bytes. Models and shards
+/// of one vocabulary have the same one.
+#[derive(Clone, Debug, Default)]
+pub struct Fingerprint(Sha256);
+
+impl Fingerprint {
+    /// Adds the next term.
+    pub fn add(&mut self, term: &str) {
+        self.0.update((term.len() as u64).to_le_bytes());
+        self.0.update(term.as_bytes());
+    }
+
+    /// Returns 64 hexadecimal digits.
+    pub fn finish(self) -> String {
+        hex::encode(self.0.finalize())
+    }
+}
+
+/// A term's place in an order of terms: two numbers, then its bytes.
+pub type Rank<'t> = ([u64; 2], &'t str);
+
+impl VocabularyTerm {
+    /// Returns the term's place in the order of term ids: most documents, most tokens, smaller bytes.
+    pub fn rank(&self) -> Rank<'_> {
+        ([!self.documents, !self.tokens], &self.term)
+    }
+
+    /// Returns its place among the most frequent: most documents, smaller bytes.
+    fn frequency_rank(&self) -> Rank<'_> {
+        ([!self.documents, 0], &self.term)
+    }
+}
+
+/// Prunes the terms of a collection, or one worker's share of them. The first of these rules that applies to a term
+/// decides its status:
+/// 1. on the stop list: `Stop`;
+/// 2. of the rest, the `stop_top` terms in most documents (ties: smaller bytes): `Stop`;
+/// 3. documents / `document_count` > `max_share`: `Frequent`;
+/// 4. documents < `min_documents`: `Rare`;
+/// 5. of the rest by [`rank`](VocabularyTerm::rank), beyond `max_terms`: `Capped`.
+///
+/// Each term comes once; `document_count` is the number of documents with at least one token. `nth` is given ranks of
+/// these terms in any order and a number n; it returns the rank that exactly n ranks precede, in the shares of all
+/// workers, or `None` if there are no more than n. How often it is called depends on the settings alone.
+pub fn prune(
+    terms: &mut [VocabularyTerm],
+    document_count: u64,
+    settings: &VocabularySettings,
+    stop_list: &BTreeSet<String>,
+    mut nth: impl FnMut(Vec<Rank<'_>>, usize) -> Option<([u64; 2], String)>,
+) {
+    for term in &mut *terms {
+        term.status = status_alone(term, document_count, settings, stop_list);
+    }
+    let precedes = |rank: Rank<'_>, bound: &Option<([u64; 2], String)>| {
+        bound.as_ref().is_none_or(|(numbers, term)| rank < (*numbers, term))
+    };
+    if settings.stop_top > 0 {
+        let may_stop = |term: &&VocabularyTerm| term.status != TermStatus::Stop;
+        let ranks = terms.iter().filter(may_stop).map(VocabularyTerm::frequency_rank);
+        let bound = nth(ranks.collect(), settings.stop_top);
+        for term in terms.iter_mut().filter(|term| precedes(term.frequency_rank(), &bound)) {
+            term.status = TermStatus::Stop;
+        }
+    }
+    let kept = |term: &&VocabularyTerm| term.status == TermStatus::Kept;
+    let bound =
+        nth(terms.iter().filter(kept).map(VocabularyTerm::rank).collect(), settings.max_terms);
+    for term in terms.iter_mut().filter(|term| term.status == TermStatus::Kept) {
+        if !precedes(term.rank(), &bound) {
+            term.status = TermStatus::Capped;
+        }
+    }
+}
+
+/// Applies the rules for a term alone.
+fn status_alone(
+    term: &VocabularyTerm,
     document_count: u64,
     settings: &VocabularySettings,
     stop_list: &BTreeSet<String>,
 ) -> TermStatus {
     // The quotient, not max_share × document_count: 29 of 100 documents are a share of 0.29.
-    let share = count.documents as f64 / document_count.max(1) as f64;
-    if stop_list.contains(&count.term) {
+    let share = term.documents as f64 / document_count.max(1) as f64;
+    if stop_list.contains(&term.term) {
         TermStatus::Stop
     } else if share > settings.max_share {
         TermStatus::Frequent
-    } else if count.documents < settings.min_documents {
+    } else if term.documents < settings.min_documents {
         TermStatus::Rare
     } else {
         TermStatus::Kept
     }
 }
 
-fn stop_most_frequent(terms: &mut [VocabularyTerm], stop_top: usize) {
-    if stop_top == 0 {
-        return;
+/// Keeps the kept terms of another vocabulary, `before`. Other terms have the status that they have there; if they are
+/// not there, `Stop` on the stop list, otherwise `Unknown`.
+pub fn keep_those_of(
+    before: &Vocabulary,
+    terms: &mut [VocabularyTerm],
+    stop_list: &BTreeSet<String>,
+) {
+    for term in terms {
+        let new = || {
+            if stop_list.contains(&term.term) { TermStatus::Stop } else { TermStatus::Unknown }
+        };
+        term.status = before.status(&term.term).unwrap_or_else(new);
     }
-    let mut left: Vec<&mut VocabularyTerm> =
-        terms.iter_mut().filter(|term| term.status != TermStatus::Stop).collect();
-    let last = stop_top.min(left.len()).saturating_sub(1);
-    if last < left.len() {
-        left.select_nth_unstable_by(last, |a, b| {
-            (b.documents, &a.term).cmp(&(a.documents, &b.term))
-        });
-    }
-    for term in left.into_iter().take(stop_top) {
-        term.status = TermStatus::Stop;
-    }
-}
-
-/// Compares terms in the order of term ids.
-fn by_rank(a: &VocabularyTerm, b: &VocabularyTerm) -> Ordering {
-    (b.documents, b.tokens, &a.term).cmp(&(a.documents, a.tokens, &b.term))
 }
 
 /// A map from one worker's local ids to indices in the vocabulary, which are the term ids of kept terms.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TermMap {
     /// By local id: the term's index, or `STOPPED` or `DROPPED`.
     places: Vec<u32>,
@@ -307,7 +283,7 @@ const DROPPED: u32 = u32::MAX;
 const STOPPED: u32 = u32::MAX - 1;
 
 /// Returns where the tokens of a term go, given its index in the vocabulary and its status.
-fn destination(place: u32, status: TermStatus) -> u32 {
+pub fn destination(place: u32, status: TermStatus) -> u32 {
     match status {
         TermStatus::Kept | TermStatus::Rare | TermStatus::Capped | TermStatus::Unknown => place,
         TermStatus::Stop => STOPPED,
@@ -316,26 +292,15 @@ fn destination(place: u32, status: TermStatus) -> u32 {
 }
 
 impl TermMap {
-    /// Maps a worker's terms. `vocabulary` has all terms of the vocabulary, in its order; other terms are dropped.
-    pub fn new<T: Borrow<VocabularyTerm>>(
-        counter: &TermCounter,
-        vocabulary: impl IntoIterator<Item = T>,
-    ) -> Self {
-        let (mut places, mut kept) = (vec![DROPPED; counter.len()], 0);
-        for (place, term) in (0..).zip(vocabulary) {
-            let VocabularyTerm { term, status, .. } = term.borrow();
-            kept += u32::from(*status == TermStatus::Kept);
-            if let Some(local) = counter.id(term) {
-                places[local as usize] = destination(place, *status);
-            }
-        }
-        Self { places, kept }
+    /// Drops each of this many local ids, to a vocabulary of `kept` kept terms.
+    pub fn new(terms: usize, kept: usize) -> Self {
+        let kept = u32::try_from(kept).expect("term ids are 32 bits");
+        Self { places: vec![DROPPED; terms], kept }
     }
 
-    /// Creates a map of no terms, to a vocabulary of `kept` kept terms.
-    pub fn empty(kept: usize) -> Self {
-        let kept = u32::try_from(kept).expect("term ids are 32 bits");
-        Self { places: Vec::new(), kept }
+    /// Sets where the tokens of a local id go: its [`destination`].
+    pub fn set(&mut self, local: u32, destination: u32) {
+        self.places[local as usize] = destination;
     }
 
     /// Adds the terms that the counter has met since the map was made or last extended.

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::CorpusError;
 use super::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
@@ -16,28 +16,57 @@ pub const VOCABULARY_FILE: &str = "corpus/vocabulary.tsv";
 
 const HEADER: &str = "tokens\tdocuments\tstatus\tterm";
 
-/// Writes all terms, kept ones first. The file is not synced: publishing it does that.
-///
-/// # Errors
-/// Fails if the disk does, or a term has a line break, which no reader and no tokenizer makes.
-pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), CorpusError> {
-    let write = || -> io::Result<()> {
-        let mut file = BufWriter::with_capacity(1 << 16, Writer::create(path)?);
-        writeln!(file, "{HEADER}")?;
-        for VocabularyTerm { term, tokens, documents, status } in vocabulary.terms() {
-            if term.contains('\n') {
-                let message = format!("the term {term:?} contains a line break");
-                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
-            }
-            writeln!(file, "{tokens}\t{documents}\t{}\t{term}", status.name())?;
-        }
-        file.into_inner()?;
-        Ok(())
-    };
-    write().map_err(CorpusError::io(path))
+/// Writes a vocabulary, term by term.
+pub struct VocabularyWriter {
+    path: PathBuf,
+    file: BufWriter<Writer>,
 }
 
-/// Reads what [`write()`] wrote.
+impl VocabularyWriter {
+    /// Creates the file.
+    ///
+    /// # Errors
+    /// Fails if the disk does.
+    pub fn create(path: &Path) -> Result<Self, CorpusError> {
+        let create = || -> io::Result<_> {
+            let mut file = BufWriter::with_capacity(1 << 16, Writer::create(path)?);
+            writeln!(file, "{HEADER}")?;
+            Ok(file)
+        };
+        let file = create().map_err(CorpusError::io(path))?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// Writes the next term: first the kept ones.
+    ///
+    /// # Errors
+    /// Fails if the disk does, or the term has a line break, which no reader and no tokenizer makes.
+    pub fn write(
+        &mut self,
+        term: &str,
+        [tokens, documents]: [u64; 2],
+        status: TermStatus,
+    ) -> Result<(), CorpusError> {
+        let written = if term.contains('\n') {
+            let message = format!("the term {term:?} contains a line break");
+            Err(io::Error::new(io::ErrorKind::InvalidData, message))
+        } else {
+            writeln!(self.file, "{tokens}\t{documents}\t{}\t{term}", status.name())
+        };
+        written.map_err(CorpusError::io(&self.path))
+    }
+
+    /// Ends the file. It is not synced: publishing it does that.
+    ///
+    /// # Errors
+    /// Fails if the disk does.
+    pub fn finish(self) -> Result<(), CorpusError> {
+        let finished = self.file.into_inner().map_err(io::Error::from);
+        finished.map(drop).map_err(CorpusError::io(&self.path))
+    }
+}
+
+/// Reads what a [`VocabularyWriter`] wrote.
 ///
 /// # Errors
 /// Fails if the file is missing, damaged, or not a vocabulary.
@@ -101,13 +130,19 @@ mod tests {
         ];
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("v.tsv");
-        let vocabulary = Vocabulary::from_terms(terms.clone()).unwrap();
-        write(&path, &vocabulary).unwrap();
+        let write = |terms: &[VocabularyTerm]| {
+            let mut writer = VocabularyWriter::create(&path)?;
+            for VocabularyTerm { term, tokens, documents, status } in terms {
+                writer.write(term, [*tokens, *documents], *status)?;
+            }
+            writer.finish()
+        };
+        write(&terms).unwrap();
         let read_back = read(&path).unwrap();
         assert_eq!(read_back.terms(), terms);
         assert_eq!(read_back.kept(), 3);
-        let broken = Vocabulary::from_terms(vec![term("a\nb", TermStatus::Kept)]).unwrap();
-        assert!(write(&path, &broken).unwrap_err().to_string().contains("line break"));
+        let broken = [term("a\nb", TermStatus::Kept)];
+        assert!(write(&broken).unwrap_err().to_string().contains("line break"));
     }
 
     #[test]

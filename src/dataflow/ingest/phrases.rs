@@ -14,18 +14,17 @@ use timely::worker::Worker;
 
 use super::drafts::{Draft, Drafted, Joiner};
 use super::pairs::{NONE, PairCounter, PairFilter, Units, split};
-use super::vocabulary::{broadcast, gather_at_leader, pack};
+use super::vocabulary::{owned_terms, stop_list};
 use crate::dataflow::frequencies::{
     Frequencies, GrowingSums, Keep, KeyTotals, TermKey, TermTotals, signed, unsigned,
 };
-use crate::dataflow::gather::{gather_records, sum};
+use crate::dataflow::gather::{gather_records, gather_values, sum};
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
 use corpus::ShardDocument;
 use corpus::phrases::{PAIRS_A_PART, Phrase, npmi};
 use corpus::settings::DetectionSettings;
 use corpus::shard::{Columns, ShardReader};
-use corpus::stop_words;
 use corpus::terms::TermCounter;
 
 /// Distinct pairs that a worker counts before it sends them: 16 MiB.
@@ -84,17 +83,14 @@ fn frequent_words(
     settings: &DetectionSettings,
     totals: KeyTotals<TermKey, TermTotals>,
 ) -> Result<(Vec<String>, u64), Failure> {
-    let (mut message, mut tokens) = (Vec::new(), 0);
-    if let Some(mut counts) = gather_at_leader(worker, totals) {
-        let job = &process.job;
-        let stop_list = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
-        counts.retain(|count| !stop_list.contains(&count.term));
-        tokens = counts.iter().map(|count| count.tokens).sum();
-        counts.retain(|count| count.tokens >= settings.min_count);
-        counts.sort_unstable();
-        message = pack(counts.iter().map(|it| (&*it.term, [it.tokens, it.documents, 0])));
-    }
-    let words = broadcast(worker, message).map(|word| word.term).collect();
+    let stop_list = stop_list(process)?;
+    let mut owned = owned_terms(totals);
+    owned.retain(|count| !stop_list.contains(&count.term));
+    let tokens: u64 = owned.iter().map(|count| count.tokens).sum();
+    owned.retain(|count| count.tokens >= settings.min_count);
+    let words = owned.into_iter().map(|count| count.term).collect();
+    let mut words: Vec<String> = gather_values(worker, words);
+    words.sort_unstable();
     Ok((words, sum(worker, &[tokens as i64])[0] as u64))
 }
 

@@ -1,24 +1,31 @@
-//! Turns all workers' totals into one vocabulary: they are gathered at worker 0, pruned and written
-//! there, and broadcast, so that each worker knows the status of its own terms.
+//! Turns all workers' totals into one vocabulary. The owner of a term, which has its totals, decides its status; together
+//! they find the ranks that the most frequent terms precede. Worker 0 numbers the terms of a range of the vocabulary at
+//! a time, as it writes them; then each worker asks the owners of its own terms for their places.
 
 use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::iter::zip;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use timely::worker::Worker;
 
 use super::drafts::Remarks;
-use crate::dataflow::block::Block;
+use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::exchange::route;
-use crate::dataflow::frequencies::{KeyTotals, TermKey, TermTotals, unsigned};
-use crate::dataflow::gather::{Delivery, all_gather_blocks};
+use crate::dataflow::frequencies::{KeyTotals, TermKey, TermTotals, owner_of, unsigned};
+use crate::dataflow::gather::{Delivery, deliver, gather_values, sum};
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
-use crate::wire::{Wire, packed, unpacked};
-use corpus::stop_words;
+use crate::wire::{packed, unpacked};
 use corpus::terms::TermCounter;
-use corpus::vocabulary::{TermCount, TermMap, TermStatus, Vocabulary, VocabularyTerm};
-use corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use corpus::vocabulary::{
+    Fingerprint, Rank, TermMap, TermStatus, Vocabulary, VocabularyTerm, destination, keep_those_of,
+    prune,
+};
+use corpus::vocabulary_file::{self, VOCABULARY_FILE, VocabularyWriter};
+use corpus::{CorpusError, stop_words};
 
 /// The vocabulary, as `collection.json` describes it.
 #[derive(Debug, Default)]
@@ -27,12 +34,15 @@ pub(super) struct Agreed {
     pub(super) terms_total: u64,
     /// Kept terms.
     pub(super) terms_kept: u64,
-    /// The fingerprint of the kept ones.
+    /// The fingerprint of the kept ones; empty except on worker 0.
     pub(super) fingerprint: String,
 }
 
+/// Terms that worker 0 numbers at a time, over all workers: about 40 MiB.
+const TERMS_A_RANGE: usize = 1 << 18;
+
 /// Prunes the totals of all workers to one vocabulary, and writes it. Returns the map of this
-/// worker's `terms`, and a summary of the vocabulary, which is empty except on worker 0.
+/// worker's `terms`, and a summary of the vocabulary.
 ///
 /// `documents` are the numbers of documents with at least one token, and of all documents.
 pub(super) fn agree(
@@ -43,118 +53,275 @@ pub(super) fn agree(
     remarks: &Remarks,
 ) -> Result<(TermMap, Agreed), Failure> {
     let terms = terms.without_counts();
-    let counts = gather_at_leader(worker, totals);
-    let (message, agreed) = match counts {
-        Some(counts) => prune(process, counts, documents, remarks)?,
-        None => Default::default(),
-    };
-    let vocabulary = broadcast(worker, message);
-    Ok((TermMap::new(&terms, vocabulary), agreed))
-}
-
-/// Words of terms in a block, before the last one, which has 64 KiB at most.
-const TERM_WORDS_A_BLOCK: usize = 32 << 10;
-
-/// Broadcasts worker 0's terms, [packed](pack); returns them.
-pub(super) fn broadcast(
-    worker: &mut Worker,
-    message: Vec<Vec<u64>>,
-) -> impl Iterator<Item = VocabularyTerm> {
-    let blocks = all_gather_blocks(worker, message).into_iter().next();
-    blocks.into_iter().flatten().flat_map(|block| {
-        let terms = unpacked::<(String, [u64; 3])>(block.words());
-        terms.map(term_of).collect::<Vec<_>>()
-    })
-}
-
-fn term_of((term, [tokens, documents, status]): (String, [u64; 3])) -> VocabularyTerm {
-    VocabularyTerm { term, tokens, documents, status: TermStatus::ALL[status as usize] }
-}
-
-/// Packs terms, each with its tokens, its documents and its status, into blocks.
-pub(super) fn pack<'t>(terms: impl Iterator<Item = (&'t str, [u64; 3])>) -> Vec<Vec<u64>> {
-    let (mut blocks, mut words) = (Vec::new(), Vec::new());
-    for term in terms {
-        term.pack(&mut words);
-        if words.len() > TERM_WORDS_A_BLOCK {
-            blocks.push(std::mem::take(&mut words));
-        }
-    }
-    blocks.push(words);
-    blocks
-}
-
-/// Prunes and writes the vocabulary; returns all its terms, in order, as a message for all workers.
-fn prune(
-    process: &Process,
-    counts: Vec<TermCount>,
-    documents: [u64; 2],
-    remarks: &Remarks,
-) -> Result<(Vec<Vec<u64>>, Agreed), Failure> {
     let job = &process.job;
-    let stop_list = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
-    let vocabulary = match &job.vocabulary_from {
-        None => Vocabulary::prune(counts, documents[0], &job.vocabulary, &stop_list),
-        Some(result) => {
-            let before = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
-            job.check_result("vocabulary.from")?;
-            Vocabulary::with_terms_of(&before, counts, &stop_list)
-        }
-    };
-    if vocabulary.kept_terms().iter().all(|term| term.documents == 0) {
-        return Err(Failure::data(nothing_kept(process, &vocabulary, documents, remarks)));
+    let stop_list = stop_list(process)?;
+    let before = process.shared("vocabulary.from", || {
+        let Some(result) = &job.vocabulary_from else {
+            return Ok(None);
+        };
+        let before = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
+        job.check_result("vocabulary.from")?;
+        Ok(Some(before))
+    })?;
+    let mut owned = owned_terms(totals);
+    if let Some(before) = &*before {
+        add_absent(worker, before, &mut owned);
+        keep_those_of(before, &mut owned, &stop_list);
+    } else {
+        prune(&mut owned, documents[0], &job.vocabulary, &stop_list, |ranks, n| {
+            nth(worker, ranks, n)
+        });
     }
+    let counts = Counts::new(worker, &owned);
+    process.forget("vocabulary.from");
+    if counts.kept_and_found == 0 && worker.index() == 0 {
+        return Err(Failure::data(nothing_kept(process, &counts, documents, remarks)));
+    }
+    let order = |term: &VocabularyTerm| order(term, (*before).as_ref());
+    let total: u64 = counts.by_status.iter().sum();
+    if total >= u64::from(u32::MAX - 1) {
+        return Err(Failure::data(format!(
+            "{total} distinct terms are more than can be numbered: raise tokens.min_length, set tokens.numbers = false, or \
+             read fewer documents"
+        )));
+    }
+    // The stable sort is the fast one: the terms are sorted by their bytes already.
+    owned.sort_by_key(order);
     let temporary = process.output.temporary_path("vocabulary.tsv");
-    vocabulary_file::write(&temporary, &vocabulary)?;
-    process.output.publish(&temporary, VOCABULARY_FILE)?;
-    let terms = vocabulary.terms().iter();
-    let message =
-        pack(terms.map(|term| (&*term.term, [term.tokens, term.documents, term.status as u64])));
+    let mut file =
+        if worker.index() == 0 { Some(VocabularyWriter::create(&temporary)?) } else { None };
+    let mut fingerprint = Fingerprint::default();
+    let places = number(worker, TERMS_A_RANGE, &owned, order, |term, counts, status| {
+        if status == TermStatus::Kept {
+            fingerprint.add(term);
+        }
+        file.as_mut().map_or(Ok(()), |file| file.write(term, counts, status))
+    })?;
+    if let Some(file) = file {
+        file.finish()?;
+        process.output.publish(&temporary, VOCABULARY_FILE)?;
+    }
+    let map = ask_owners(worker, &terms, owned, places, counts.of(TermStatus::Kept) as usize);
     let agreed = Agreed {
-        terms_total: vocabulary.terms().len() as u64,
-        terms_kept: vocabulary.kept() as u64,
-        fingerprint: vocabulary.fingerprint(),
+        terms_total: total,
+        terms_kept: counts.of(TermStatus::Kept),
+        fingerprint: fingerprint.finish(),
     };
-    Ok((message, agreed))
+    Ok((map, agreed))
 }
 
-/// Sends every worker's totals to worker 0; returns `None` on the others. The terms of each worker are sorted.
-pub(super) fn gather_at_leader(
-    worker: &mut Worker,
-    totals: KeyTotals<TermKey, TermTotals>,
-) -> Option<Vec<TermCount>> {
-    let (index, peers) = (worker.index(), worker.peers());
-    let gathered = Rc::new(RefCell::new(vec![Vec::new(); peers]));
-    let filled = Rc::clone(&gathered);
-    let keep = move |block: Block| {
-        let counts = unpacked::<(String, [u64; 2])>(block.words());
-        filled.borrow_mut()[block.source()].extend(
-            counts.map(|(term, [tokens, documents])| TermCount { term, tokens, documents }),
-        );
-    };
-    let mut delivery = Delivery::new(worker, "vocabulary", route(), keep);
-    let mut outbox = Outbox::new([index, peers]);
+/// Returns the stop list, which the workers of a process share.
+pub(super) fn stop_list(process: &Process) -> Result<Arc<BTreeSet<String>>, Failure> {
+    let job = &process.job;
+    let load = || Ok(stop_words::load(&job.vocabulary.stop_words, &job.tokens)?);
+    process.shared("stop list", load)
+}
+
+/// Returns the terms of a worker's totals, sorted by their bytes.
+pub(super) fn owned_terms(totals: KeyTotals<TermKey, TermTotals>) -> Vec<VocabularyTerm> {
+    let mut terms = Vec::new();
     totals.visit(&mut |term, (tokens, documents)| {
-        outbox.send(0, 0, packed([(&**term, [unsigned(tokens), unsigned(documents)])]));
-        let full = outbox.full();
+        terms.push(VocabularyTerm {
+            term: String::from(&**term),
+            tokens: unsigned(tokens),
+            documents: unsigned(documents),
+            status: TermStatus::Unknown,
+        });
+    });
+    terms
+}
+
+/// Returns the numbers by which terms are ordered in the vocabulary, before their bytes: kept terms as `before`, others
+/// last.
+fn order(term: &VocabularyTerm, before: Option<&Vocabulary>) -> [u64; 2] {
+    match (term.status, before) {
+        (TermStatus::Kept, None) => term.rank().0,
+        (TermStatus::Kept, Some(before)) => [before.id(&term.term).map_or(u64::MAX, u64::from), 0],
+        _ => [u64::MAX; 2],
+    }
+}
+
+/// Adds those kept terms of another vocabulary which this worker owns and the collection lacks.
+fn add_absent(worker: &Worker, before: &Vocabulary, owned: &mut Vec<VocabularyTerm>) {
+    let is_mine = |term: &&VocabularyTerm| owner_of(&term.term, worker.peers()) == worker.index();
+    let is_absent =
+        |term: &&VocabularyTerm| owned.binary_search_by(|own| own.term.cmp(&term.term)).is_err();
+    let kept = before.kept_terms().iter().filter(is_mine).filter(is_absent);
+    let absent: Vec<_> =
+        kept.map(|term| VocabularyTerm { tokens: 0, documents: 0, ..term.clone() }).collect();
+    owned.extend(absent);
+    owned.sort_by(|a, b| a.term.cmp(&b.term));
+}
+
+/// The numbers of terms, over all workers.
+struct Counts {
+    by_status: [u64; TermStatus::ALL.len()],
+    /// Terms that occur, and those of them that are kept.
+    found: u64,
+    kept_and_found: u64,
+}
+
+impl Counts {
+    fn new(worker: &mut Worker, owned: &[VocabularyTerm]) -> Self {
+        let mut counts = [0; TermStatus::ALL.len() + 2];
+        for term in owned {
+            counts[term.status as usize] += 1;
+            if term.documents > 0 {
+                counts[TermStatus::ALL.len()] += 1;
+                counts[TermStatus::ALL.len() + 1] += i64::from(term.status == TermStatus::Kept);
+            }
+        }
+        let counts = sum(worker, &counts);
+        let count = |place: usize| counts[place] as u64;
+        let [found, kept_and_found] = [0, 1].map(|place| count(TermStatus::ALL.len() + place));
+        Self { by_status: std::array::from_fn(count), found, kept_and_found }
+    }
+
+    fn of(&self, status: TermStatus) -> u64 {
+        self.by_status[status as usize]
+    }
+}
+
+/// A term as worker 0 receives it: its order, its text, its tokens and documents, its status.
+type Numbered<'w> = ([u64; 2], &'w str, [u64; 2], usize);
+
+/// Numbers all workers' terms by their `order` and their bytes, in which the `owned` ones are sorted, and passes them to
+/// `write` on worker 0. Returns the numbers of the owned ones. Worker 0's terms divide the order into ranges:
+/// the hash that determines owners makes them a fair sample.
+fn number(
+    worker: &mut Worker,
+    terms_a_range: usize,
+    owned: &[VocabularyTerm],
+    order: impl Fn(&VocabularyTerm) -> [u64; 2],
+    mut write: impl FnMut(&str, [u64; 2], TermStatus) -> Result<(), CorpusError>,
+) -> Result<Vec<u32>, Failure> {
+    let rank = |term: &VocabularyTerm| (order(term), term.term.clone());
+    let step = terms_a_range.div_ceil(worker.peers());
+    let bounds = owned.iter().step_by(step).skip(1).map(rank);
+    let bounds: Vec<_> = bounds.take_while(|_| worker.index() == 0).collect();
+    let bounds: Vec<([u64; 2], String)> = gather_values(worker, bounds);
+    let bounds = bounds.into_iter().map(Some).chain([None]);
+    let (mut places, mut next) = (Vec::with_capacity(owned.len()), 0_u64);
+    for bound in bounds {
+        let rest = &owned[places.len()..];
+        let length = bound.map_or(rest.len(), |(numbers, bound)| {
+            rest.partition_point(|term| (order(term), &term.term) < (numbers, &bound))
+        });
+        let mut outbox = Outbox::new([worker.index(), worker.peers()]);
+        for term in &rest[..length] {
+            let VocabularyTerm { term: text, tokens, documents, status } = term;
+            let message: Numbered<'_> =
+                (order(term), text, [*tokens, *documents], *status as usize);
+            outbox.send(0, 0, packed([message]));
+        }
+        let received = deliver(worker, "terms", route(), outbox.all());
+        let mut terms: Vec<(Numbered<'_>, usize)> = (received.iter())
+            .flat_map(|block| {
+                unpacked::<Numbered<'_>>(block.words()).map(|term| (term, block.source()))
+            })
+            .collect();
+        terms.sort_by_key(|((order, text, ..), _)| (*order, *text));
+        let mut answers = vec![Vec::new(); worker.peers()];
+        for ((_, text, counts, status), source) in terms {
+            write(text, counts, TermStatus::ALL[status])?;
+            answers[source].push(next);
+            next += 1;
+        }
+        drop(received);
+        let answer = |(target, places): (usize, &Vec<u64>)| {
+            let piece = |(tag, piece): (u64, &[u64])| {
+                Block::to_worker(worker.index(), target, tag, piece.to_vec())
+            };
+            zip(0.., places.chunks(MAX_BLOCK_WORDS)).map(piece).collect::<Vec<_>>()
+        };
+        let answers: Vec<Block> = answers.iter().enumerate().flat_map(answer).collect();
+        for block in deliver(worker, "places", route(), answers) {
+            places.extend(block.words().iter().map(|&place| place as u32));
+        }
+    }
+    Ok(places)
+}
+
+/// Returns the map of this worker's terms, which their owners know: each has its `owned` ones and their places.
+fn ask_owners(
+    worker: &mut Worker,
+    terms: &TermCounter,
+    owned: Vec<VocabularyTerm>,
+    places: Vec<u32>,
+    kept: usize,
+) -> TermMap {
+    let (index, peers) = (worker.index(), worker.peers());
+    let destinations: HashMap<String, u32> = zip(owned, places)
+        .map(|(term, place)| (term.term, destination(place, term.status)))
+        .collect();
+    let answers = Rc::new(RefCell::new(Outbox::new([index, peers])));
+    let answering = Rc::clone(&answers);
+    let answer = move |block: Block| {
+        for (local, term) in unpacked::<(u64, &str)>(block.words()) {
+            if let Some(&destination) = destinations.get(term) {
+                let answer = [local << 32 | u64::from(destination)];
+                answering.borrow_mut().send(0, block.source(), answer);
+            }
+        }
+    };
+    let mut delivery = Delivery::new(worker, "own terms", route(), answer);
+    let mut questions = Outbox::new([index, peers]);
+    for local in 0..terms.len() as u32 {
+        let term = terms.term(local);
+        questions.send(0, owner_of(term, peers), packed([(u64::from(local), term)]));
+        let full = questions.full();
         if !full.is_empty() {
             delivery.send(full);
             worker.step();
         }
-    });
-    delivery.send(outbox.all());
-    delivery.finish(worker);
-    if index > 0 {
-        return None;
     }
-    let gathered = gathered.take();
-    Some(gathered.into_iter().flatten().collect())
+    delivery.send(questions.all());
+    delivery.finish(worker);
+    let mut map = TermMap::new(terms.len(), kept);
+    let answers = answers.borrow_mut().all();
+    for block in deliver(worker, "destinations", route(), answers) {
+        for &answer in block.words() {
+            map.set((answer >> 32) as u32, answer as u32);
+        }
+    }
+    map
+}
+
+/// Ranks that a worker proposes at a time.
+const PROPOSALS: usize = 64;
+
+/// Returns that rank, of those of all workers, which exactly `n` precede; `None` if there are no more than `n`. Ranks are
+/// distinct. Each step leaves a worker a [`PROPOSALS`]th of its ranks, or one.
+fn nth(worker: &mut Worker, mut ranks: Vec<Rank<'_>>, n: usize) -> Option<([u64; 2], String)> {
+    ranks.sort_unstable();
+    let (mut left, mut n) = (&ranks[..], n as i64);
+    loop {
+        let step = left.len().div_ceil(PROPOSALS).max(1);
+        let mine = left.iter().step_by(step).map(|&(numbers, term)| (numbers, term.to_owned()));
+        let mut proposed: Vec<([u64; 2], String)> = gather_values(worker, mine.collect());
+        proposed.sort_unstable();
+        let before = |(numbers, term): &([u64; 2], String)| {
+            left.partition_point(|rank| *rank < (*numbers, term)) as i64
+        };
+        let before: Vec<i64> = proposed.iter().map(before).chain([left.len() as i64]).collect();
+        let before_all = sum(worker, &before);
+        if before_all[proposed.len()] <= n {
+            return None;
+        }
+        // Nothing precedes the first proposal.
+        let next = before_all.partition_point(|&count| count <= n);
+        if before_all[next - 1] == n {
+            return Some(proposed.swap_remove(next - 1));
+        }
+        left = &left[before[next - 1] as usize..before[next] as usize];
+        n -= before_all[next - 1];
+    }
 }
 
 /// Explains why no term is left, and what to do: first about documents without tokens, if they are most of them.
 fn nothing_kept(
     process: &Process,
-    vocabulary: &Vocabulary,
+    counts: &Counts,
     [with_tokens, documents]: [u64; 2],
     remarks: &Remarks,
 ) -> String {
@@ -168,8 +335,8 @@ fn nothing_kept(
     }
     let first =
         example.map_or_else(String::new, |remark: &String| format!("; for example, {remark}"));
-    let count = |status| vocabulary.terms().iter().filter(|term| term.status == status).count();
-    if vocabulary.terms().iter().all(|term| term.documents == 0) {
+    let (count, total) = (|status| counts.of(status), counts.by_status.iter().sum::<u64>());
+    if counts.found == 0 {
         return format!(
             "no document contains a token: check corpus.text (is it the right column?), tokens.rule, \
              tokens.min_length and tokens.numbers{first}"
@@ -194,7 +361,7 @@ fn nothing_kept(
          vocabulary.min_documents = {}, {} in more than vocabulary.max_share = {} of them, {} are \
          stop words and {} beyond vocabulary.max_terms = {}; lower min_documents, raise max_share, \
          or shorten vocabulary.stop_words",
-        vocabulary.terms().len(),
+        total,
         count(TermStatus::Rare),
         settings.min_documents,
         count(TermStatus::Frequent),
@@ -208,18 +375,135 @@ fn nothing_kept(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataflow::block::MAX_BLOCK_WORDS;
+    use corpus::settings::VocabularySettings;
+    use mesh::{ClusterSettings, Placement, execute};
+
+    /// Returns terms with many ties, sorted by their bytes.
+    fn terms(count: usize) -> Vec<VocabularyTerm> {
+        let term = |n: usize| {
+            let documents = 1 + n as u64 * 7 % 5;
+            let tokens = documents + n as u64 % 3;
+            VocabularyTerm { term: format!("t{n}"), tokens, documents, status: TermStatus::Unknown }
+        };
+        let mut terms: Vec<_> = (0..count).map(term).collect();
+        terms.sort_by(|a, b| a.term.cmp(&b.term));
+        terms
+    }
+
+    /// Returns the vocabulary of all terms, with the kept ones of `before`, as one worker makes it.
+    fn plain(
+        mut terms: Vec<VocabularyTerm>,
+        settings: &VocabularySettings,
+        before: Option<&Vocabulary>,
+    ) -> Vocabulary {
+        if let Some(before) = before {
+            let is_absent = |term: &&VocabularyTerm| terms.iter().all(|own| own.term != term.term);
+            let absent: Vec<_> = before.kept_terms().iter().filter(is_absent).cloned().collect();
+            let absent =
+                absent.into_iter().map(|term| VocabularyTerm { tokens: 0, documents: 0, ..term });
+            terms.extend(absent);
+            keep_those_of(before, &mut terms, &BTreeSet::new());
+        } else {
+            prune(&mut terms, 6, settings, &BTreeSet::from(["t3".to_owned()]), |mut ranks, n| {
+                ranks.sort_unstable();
+                ranks.get(n).map(|&(numbers, term)| (numbers, term.to_owned()))
+            });
+        }
+        terms.sort_by(|a, b| (order(a, before), &a.term).cmp(&(order(b, before), &b.term)));
+        Vocabulary::from_terms(terms).unwrap()
+    }
+
+    /// Makes the same vocabulary by several workers; each checks the map of some terms.
+    fn check(
+        workers: usize,
+        count: usize,
+        settings: &VocabularySettings,
+        before: Option<&Vocabulary>,
+    ) {
+        let expected = plain(terms(count), settings, before);
+        let (all, wanted, before) = (expected.clone(), settings.clone(), before.cloned());
+        let written =
+            execute(&Placement::single(workers), &ClusterSettings::default(), move |worker| {
+                let (index, before) = (worker.index(), before.as_ref());
+                let is_mine = |term: &VocabularyTerm| owner_of(&term.term, workers) == index;
+                let mut owned: Vec<_> = terms(count).into_iter().filter(is_mine).collect();
+                if let Some(before) = before {
+                    add_absent(worker, before, &mut owned);
+                    keep_those_of(before, &mut owned, &BTreeSet::new());
+                } else {
+                    let stop_list = BTreeSet::from(["t3".to_owned()]);
+                    prune(&mut owned, 6, &wanted, &stop_list, |ranks, n| nth(worker, ranks, n));
+                }
+                owned.sort_by_key(|term| order(term, before));
+                let mut written = Vec::new();
+                let write = |term: &str, [tokens, documents]: [u64; 2], status| {
+                    written.push(VocabularyTerm {
+                        term: term.to_owned(),
+                        tokens,
+                        documents,
+                        status,
+                    });
+                    Ok(())
+                };
+                let places = number(worker, 16, &owned, |term| order(term, before), write)?;
+                let mut own_terms = TermCounter::new();
+                for n in (index..count).step_by(3).chain([count]) {
+                    own_terms.intern(&format!("t{n}"));
+                }
+                let map = ask_owners(worker, &own_terms, owned, places, all.kept());
+                let mut expected = TermMap::new(0, all.kept());
+                expected.extend(&own_terms, &all);
+                assert_eq!(map, expected);
+                Ok::<_, Failure>(written)
+            });
+        let written = written.unwrap();
+        assert_eq!(written[0], expected.terms(), "{workers} workers, {count} terms, {settings:?}");
+        assert!(written[1..].iter().all(Vec::is_empty));
+    }
 
     #[test]
-    fn terms_are_whole_in_each_block() {
-        let terms: Vec<(String, [u64; 3])> = (0..20_000)
-            .map(|n| ("zwölf…".repeat(n as usize % 9), [u64::MAX - n, n, n % 5]))
-            .chain([("x".repeat(1 << 16), [1, 1, 0])])
-            .collect();
-        let blocks = pack(terms.iter().map(|(term, counts)| (&**term, *counts)));
-        assert!(blocks.len() > 2 && blocks.iter().all(|words| words.len() <= MAX_BLOCK_WORDS));
-        let arrived = blocks.iter().flat_map(|words| unpacked::<(String, [u64; 3])>(words));
-        assert!(arrived.eq(terms.clone()));
-        assert_eq!(pack(std::iter::empty()).len(), 1);
+    fn owners_prune_and_number_terms_as_one_worker_does() {
+        let settings = VocabularySettings {
+            stop_words: Vec::new(),
+            stop_top: 0,
+            min_documents: 2,
+            max_share: 0.7,
+            max_terms: usize::MAX,
+        };
+        for (workers, count) in [(1, 700), (3, 700), (5, 2), (3, 0)] {
+            for (stop_top, max_terms) in [(0, usize::MAX), (7, 40), (150, 1), (1000, 5), (1, 0)] {
+                check(
+                    workers,
+                    count,
+                    &VocabularySettings { stop_top, max_terms, ..settings.clone() },
+                    None,
+                );
+            }
+        }
+        let before =
+            plain(terms(300), &VocabularySettings { max_terms: 50, ..settings.clone() }, None);
+        [200, 900].iter().for_each(|&count| check(3, count, &settings, Some(&before)));
+    }
+
+    #[test]
+    fn the_nth_rank_is_that_of_all_workers() {
+        for (workers, most) in [(1, 10), (3, 20_000), (6, 4)] {
+            let found =
+                execute(&Placement::single(workers), &ClusterSettings::default(), move |worker| {
+                    let mine = (0..most).filter(|n| n % (workers + 1) == worker.index());
+                    let mine: Vec<_> = mine.map(|n| (n, format!("{n:09}"))).collect();
+                    let ranks =
+                        || mine.iter().map(|(n, term)| ([*n as u64 / 7, 0], &**term)).collect();
+                    let ns = [0, 1, most / 3, most];
+                    Ok::<_, Failure>(ns.map(|n| nth(worker, ranks(), n)))
+                });
+            let mut all: Vec<_> = (0..most).filter(|n| n % (workers + 1) < workers).collect();
+            all.sort_unstable();
+            let expected = [0, 1, most / 3, most].map(|n| {
+                let n = all.get(n)?;
+                Some(([*n as u64 / 7, 0], format!("{n:09}")))
+            });
+            assert!(found.unwrap().iter().all(|found| *found == expected));
+        }
     }
 }

@@ -18,13 +18,33 @@ fn settings() -> VocabularySettings {
     }
 }
 
-fn counts(list: &[(&str, u64, u64)]) -> Vec<TermCount> {
-    let count = |&(term, tokens, documents): &(&str, u64, u64)| TermCount {
+fn counts(list: &[(&str, u64, u64)]) -> Vec<VocabularyTerm> {
+    let count = |&(term, tokens, documents): &(&str, u64, u64)| VocabularyTerm {
         term: term.to_owned(),
         tokens,
         documents,
+        status: TermStatus::Unknown,
     };
     list.iter().map(count).collect()
+}
+
+/// Prunes all terms of a collection.
+fn prune(
+    mut terms: Vec<VocabularyTerm>,
+    documents: u64,
+    settings: &VocabularySettings,
+    stop_list: &BTreeSet<String>,
+) -> Vocabulary {
+    super::prune(&mut terms, documents, settings, stop_list, |mut ranks, n| {
+        ranks.sort_unstable();
+        ranks.get(n).map(|&(numbers, term)| (numbers, term.to_owned()))
+    });
+    terms.sort_unstable_by(|a, b| a.term.cmp(&b.term));
+    terms.sort_by_key(|term| match term.status {
+        TermStatus::Kept => term.rank().0,
+        _ => [u64::MAX; 2],
+    });
+    Vocabulary::from_terms(terms).unwrap()
 }
 
 /// Returns a stop list of these words.
@@ -48,25 +68,15 @@ fn statuses(vocabulary: &Vocabulary) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn terms_of_another_vocabulary_keep_their_ids() {
+fn terms_of_another_vocabulary_keep_their_statuses() {
     let rare = VocabularySettings { min_documents: 3, ..settings() };
     let list = counts(&[("sea", 8, 6), ("whale", 9, 4), ("ahab", 2, 1), ("the", 90, 9)]);
-    let before = Vocabulary::prune(list, 9, &rare, &stop_list("the"));
-    let list =
+    let before = prune(list, 9, &rare, &stop_list("the"));
+    let mut after =
         counts(&[("whale", 1, 1), ("drone", 50, 40), ("ahab", 7, 5), ("a", 5, 5), ("the", 3, 2)]);
-    let after = Vocabulary::with_terms_of(&before, list, &stop_list("the a"));
-    let expected = [
-        ("sea", "kept"),
-        ("whale", "kept"),
-        ("a", "stop"),
-        ("ahab", "rare"),
-        ("drone", "unknown"),
-        ("the", "stop"),
-    ];
-    assert_eq!(statuses(&after), expected);
-    assert_eq!(after.fingerprint(), before.fingerprint());
-    let found: Vec<u64> = after.terms().iter().map(|term| term.tokens).collect();
-    assert_eq!(found, [0, 1, 5, 7, 50, 3], "tokens of the new collection");
+    keep_those_of(&before, &mut after, &stop_list("the a"));
+    let found: Vec<_> = after.iter().map(|term| term.status.name()).collect();
+    assert_eq!(found, ["kept", "unknown", "rare", "stop", "stop"]);
 }
 
 #[test]
@@ -88,7 +98,7 @@ fn each_rule_names_its_terms() {
         max_terms: 3,
         ..settings()
     };
-    let vocabulary = Vocabulary::prune(list, 100, &settings, &stop_list("the"));
+    let vocabulary = prune(list, 100, &settings, &stop_list("the"));
     assert_eq!(
         statuses(&vocabulary),
         [
@@ -111,11 +121,11 @@ fn each_rule_names_its_terms() {
 #[test]
 fn ties_go_by_documents_then_tokens_then_bytes() {
     let list = counts(&[("b", 7, 5), ("a", 7, 5), ("c", 8, 5), ("é", 7, 5), ("d", 99, 4)]);
-    let vocabulary = Vocabulary::prune(list.clone(), 9, &settings(), &BTreeSet::new());
+    let vocabulary = prune(list.clone(), 9, &settings(), &BTreeSet::new());
     let terms: Vec<&str> = vocabulary.kept_terms().iter().map(|t| t.term.as_str()).collect();
     assert_eq!(terms, ["c", "a", "b", "é", "d"]);
     let two = VocabularySettings { stop_top: 2, ..settings() };
-    let vocabulary = Vocabulary::prune(list, 9, &two, &BTreeSet::new());
+    let vocabulary = prune(list, 9, &two, &BTreeSet::new());
     let terms: Vec<&str> = vocabulary.kept_terms().iter().map(|t| t.term.as_str()).collect();
     assert_eq!(
         terms,
@@ -129,23 +139,23 @@ fn a_share_is_compared_as_it_is_written() {
     // 0.29 * 100.0 is 28.999…: the product would drop the first.
     let list = counts(&[("in", 29, 29), ("out", 30, 30)]);
     let settings = VocabularySettings { max_share: 0.29, ..settings() };
-    let vocabulary = Vocabulary::prune(list, 100, &settings, &BTreeSet::new());
+    let vocabulary = prune(list, 100, &settings, &BTreeSet::new());
     assert_eq!(statuses(&vocabulary), [("in", "kept"), ("out", "frequent")]);
 }
 
 #[test]
 fn empty_collections_and_caps() {
-    let none = Vocabulary::prune(Vec::new(), 0, &settings(), &BTreeSet::new());
+    let none = prune(Vec::new(), 0, &settings(), &BTreeSet::new());
     assert_eq!((none.kept(), none.terms().len()), (0, 0));
     let zero = VocabularySettings { max_terms: 0, ..settings() };
-    let vocabulary = Vocabulary::prune(counts(&[("a", 1, 1)]), 1, &zero, &BTreeSet::new());
+    let vocabulary = prune(counts(&[("a", 1, 1)]), 1, &zero, &BTreeSet::new());
     assert_eq!(statuses(&vocabulary), [("a", "capped")]);
 }
 
 #[test]
 fn the_fingerprint_is_of_kept_terms_in_order() {
     let prune = |list: &[(&str, u64, u64)]| {
-        Vocabulary::prune(counts(list), 9, &settings(), &BTreeSet::new()).fingerprint()
+        prune(counts(list), 9, &settings(), &BTreeSet::new()).fingerprint()
     };
     let base = prune(&[("ab", 5, 5), ("c", 4, 4)]);
     assert_eq!(base.len(), 64);
@@ -180,12 +190,13 @@ fn names_are_read_back() {
 }
 
 /// Returns random counts of terms t0, t1, …, with many ties.
-fn any_counts() -> impl Strategy<Value = Vec<TermCount>> {
+fn any_counts() -> impl Strategy<Value = Vec<VocabularyTerm>> {
     prop::collection::vec((1_u64..6, 0_u64..4), 0..40).prop_map(|list| {
-        let count = |(place, (documents, more)): (usize, (u64, u64))| TermCount {
+        let count = |(place, (documents, more)): (usize, (u64, u64))| VocabularyTerm {
             term: format!("t{place}"),
             tokens: documents + more,
             documents,
+            status: TermStatus::Unknown,
         };
         list.into_iter().enumerate().map(count).collect()
     })
@@ -202,8 +213,8 @@ proptest! {
         let settings = VocabularySettings {
             stop_top, min_documents, max_terms, max_share: 0.7, ..settings() };
         let stop = stop_list("t3 t7");
-        let one = Vocabulary::prune(list.clone(), 6, &settings, &stop);
-        let other = Vocabulary::prune(shuffled, 6, &settings, &stop);
+        let one = prune(list.clone(), 6, &settings, &stop);
+        let other = prune(shuffled, 6, &settings, &stop);
         prop_assert_eq!(one.terms(), other.terms());
         prop_assert_eq!(one.fingerprint(), other.fingerprint());
         prop_assert_eq!(one.terms().len(), list.len());
@@ -233,12 +244,13 @@ proptest! {
         }
         let mut list = Vec::new();
         counter.drain_new_counts(&mut |term, tokens, documents| {
-            list.push(TermCount { term: term.to_owned(), tokens, documents });
+            list.extend(counts(&[(term, tokens, documents)]));
         });
         let settings = VocabularySettings {
             max_terms, min_documents: 2, max_share: 0.8, ..settings() };
-        let vocabulary = Vocabulary::prune(list, 10, &settings, &stop_list("a b"));
-        let map = TermMap::new(&counter, vocabulary.terms());
+        let vocabulary = prune(list, 10, &settings, &stop_list("a b"));
+        let mut map = TermMap::new(0, vocabulary.kept());
+        map.extend(&counter, &vocabulary);
         for (tokens, mut draft) in documents.iter().zip(drafts) {
             map.remap(&mut draft);
             check_remapped(tokens, &draft, &vocabulary);
@@ -277,7 +289,7 @@ fn check_remapped(tokens: &[String], draft: &ShardDocument, vocabulary: &Vocabul
 
 #[test]
 fn other_statuses_stay() {
-    let map = TermMap::new(&TermCounter::new(), [] as [VocabularyTerm; 0]);
+    let map = TermMap::new(0, 0);
     for status in [DocumentStatus::ParseError, DocumentStatus::TooLarge, DocumentStatus::Truncated]
     {
         let mut document = ShardDocument { status, ..Default::default() };
