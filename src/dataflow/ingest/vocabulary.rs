@@ -294,7 +294,7 @@ const PROPOSALS: usize = 64;
 /// distinct. Each step leaves a worker a [`PROPOSALS`]th of its ranks, or one.
 fn nth(worker: &mut Worker, mut ranks: Vec<Rank<'_>>, n: usize) -> Option<([u64; 2], String)> {
     ranks.sort_unstable();
-    let (mut left, mut n) = (&ranks[..], n as i64);
+    let (mut left, mut n) = (&ranks[..], i64::try_from(n).unwrap_or(i64::MAX));
     loop {
         let step = left.len().div_ceil(PROPOSALS).max(1);
         let mine = left.iter().step_by(step).map(|&(numbers, term)| (numbers, term.to_owned()));
