@@ -18,16 +18,21 @@
 //!    treated like h_k, so that nothing is lost. Most of the topics that a term has are forgotten after the first
 //!    iteration, which therefore takes most of the time.
 //!
+//! 5. With few topics CVB0 takes all of them, several at a time (`few`), and 2 and 4 do not apply.
+//!
 //! More iterations are not better: CVB0 is closest to the posterior mean after two to five of them
 //! (docs/measurements/DEFAULTS.md), then it drifts towards a mode.
 
-use super::sampler::check;
+mod few;
+
+use super::sampler::{check, is_few};
 use super::settings::InferSettings;
 use super::{Bag, ImpossibleDraw, InferenceMethod, Inferred, Inferrer, Target, TokenWork, gibbs};
 use crate::math::lanes::{add_scaled, dot};
 use crate::math::random::Stream;
 use crate::math::special::{digamma, exp};
 use crate::model::factors::{FactorTable, Row};
+use few::FewTopics;
 
 /// Mean-field variational inference.
 pub const VARIATIONAL: InferenceMethod = InferenceMethod {
@@ -80,6 +85,8 @@ struct MeanField {
     entries: Vec<TermShare>,
     /// CVB0: g_kw (a_k − γ_wk) of the current term.
     masses: Vec<f32>,
+    /// CVB0 with few topics, instead of `sums` and what follows.
+    few: FewTopics,
     proportions: Vec<f32>,
 }
 
@@ -218,6 +225,9 @@ impl MeanField {
     ) -> Result<Inferred<'_>, ImpossibleDraw> {
         let (table, topics) = (target.table, target.topics);
         let tokens = self.start(bag, table);
+        if is_few(table) {
+            self.few.gather(&self.terms, table);
+        }
         self.everywhere = table.smoothing().mass;
         let Some(labels) = target.labels else {
             self.settle(tokens, (table, topics), settings)?;
@@ -245,6 +255,11 @@ impl MeanField {
         (table, topics): (FactorTable<'_>, &TermTopics),
         settings: &InferSettings,
     ) -> Result<(), ImpossibleDraw> {
+        let is_settled = |change: f32| f64::from(change) <= settings.tolerance * f64::from(tokens);
+        if is_few(table) {
+            let document = (&self.terms[..], &mut self.dirichlet[..]);
+            return self.few.settle(document, settings.iterations, is_settled);
+        }
         self.sums.clear();
         self.sums.resize(table.topic_count(), 0.0);
         self.entries.clear();
@@ -259,7 +274,7 @@ impl MeanField {
         for _ in 1..settings.iterations {
             let (left, change) = self.iterate_cvb0()?;
             self.spread(left, table);
-            if f64::from(change) <= settings.tolerance * f64::from(tokens) {
+            if is_settled(change) {
                 break;
             }
         }
@@ -399,8 +414,12 @@ pub struct TermTopics {
 }
 
 impl TermTopics {
-    /// Lists the topics of all terms below `vocabulary_size`; those without factors have none.
+    /// Lists the topics of all terms below `vocabulary_size`; those without factors have none. Lists none if the model
+    /// has few topics, because CVB0 then takes all of them.
     pub fn new(table: FactorTable<'_>, vocabulary_size: usize) -> Self {
+        if is_few(table) {
+            return Self::default();
+        }
         let alpha = &table.smoothing().alpha;
         let (mut starts, mut topics) = (vec![0], Vec::new());
         for term in 0..vocabulary_size as u32 {

@@ -67,7 +67,7 @@ pub struct Sampler {
 const UNASSIGNED: u16 = u16::MAX;
 
 /// Returns whether draws go through all topics (`few`) instead of those present (`draw`).
-fn is_few(table: FactorTable<'_>) -> bool {
+pub(super) fn is_few(table: FactorTable<'_>) -> bool {
     table.topic_count() <= FEW
 }
 

@@ -106,7 +106,7 @@ pub fn log_likelihood(bag: Bag<'_>, proportions: &[f32], table: FactorTable<'_>)
             everywhere + own.sum::<f64>()
         }
     };
-    let (mut sum, mut tokens) = (0.0, 0);
+    let (mut sum, mut product, mut tokens) = (0.0, 1.0, 0);
     for (terms, counts) in bag.terms.chunks(TERMS).zip(bag.counts.chunks(TERMS)) {
         let mut rows = [None; TERMS];
         for (row, &term) in rows.iter_mut().zip(terms) {
@@ -114,14 +114,28 @@ pub fn log_likelihood(bag: Bag<'_>, proportions: &[f32], table: FactorTable<'_>)
         }
         let probabilities = rows.map(|row| row.map(probability));
         for (&count, probability) in counts.iter().zip(probabilities) {
-            if let Some(probability) = probability {
+            let Some(probability) = probability else { continue };
+            tokens += u64::from(count);
+            if count > MULTIPLIED {
                 sum += f64::from(count) * ln(probability);
-                tokens += u64::from(count);
+                continue;
+            }
+            for _ in 0..count {
+                product *= probability;
+            }
+            if product < SMALL {
+                sum += ln(product);
+                product = 1.0;
             }
         }
     }
-    (sum, tokens)
+    (sum + ln(product), tokens)
 }
+
+/// Probabilities of terms with at most this many tokens are multiplied, instead of adding up their logarithms, until
+/// the product is small: no probability in f32 takes it to 0.
+const MULTIPLIED: u32 = 4;
+const SMALL: f64 = 1e-120;
 
 #[cfg(test)]
 mod tests {

@@ -303,12 +303,34 @@ fn cvb0(factors: &[Vec<f64>], counts: &[u32], alpha: &[f64], iterations: u32) ->
     a
 }
 
-/// The fast form neglects and forgets little, although smoothing is heavy in this model: at most a fortieth of the
-/// largest distance, 2.
+/// With few topics nothing is neglected, and the last step is half as long again.
+#[test]
+fn cvb0_of_few_topics_is_the_dense_one_with_a_longer_last_step() {
+    let lengthened = |factors: &[Vec<f64>], counts: &[u32], alpha: &[f64], iterations| {
+        let before = cvb0(factors, counts, alpha, iterations - 1);
+        let after = cvb0(factors, counts, alpha, iterations);
+        let steps = after.iter().zip(before).zip(alpha);
+        steps.map(|((after, before), alpha)| (1.5 * after - 0.5 * before).max(*alpha)).collect()
+    };
+    for topics in [15, 16, 40, 127] {
+        assert_cvb0_is_close(topics, 1e-3, lengthened);
+    }
+}
+
+/// The sparse form neglects and forgets little, although smoothing is heavy in this model.
 #[test]
 fn cvb0_is_the_dense_one_but_for_small_shares() {
+    assert_cvb0_is_close(140, 0.05, cvb0);
+}
+
+/// Compares with `dense`, from factors, counts, α and iterations; the largest distance possible is 2.
+fn assert_cvb0_is_close(
+    topics: usize,
+    most: f64,
+    dense: impl Fn(&[Vec<f64>], &[u32], &[f64], u32) -> Vec<f64>,
+) {
     for density in [0.1, 0.3, 0.9] {
-        let (parts, priors) = model(40, 60, density, 1);
+        let (parts, priors) = model(topics, 60, density, 1);
         let factors = Factors::prepare(&parts[0], &priors, |_| true, None);
         let references = [&factors];
         let table = FactorTable::new(&references);
@@ -317,15 +339,15 @@ fn cvb0_is_the_dense_one_but_for_small_shares() {
         let bag = Bag { terms: &terms, counts: &counts };
         let rows: Vec<_> = terms.iter().map(|&term| table.all(table.find(term).unwrap())).collect();
         for iterations in [2, 4, 20] {
-            let dense = cvb0(&rows, &counts, &priors.alpha, iterations);
+            let dense = dense(&rows, &counts, &priors.alpha, iterations);
             let sum: f64 = dense.iter().sum();
-            let sparse = inferred(bag, (table, 60), &mean_field::CVB0, iterations, 0.0);
-            let distance: f64 = sparse
+            let fast = inferred(bag, (table, 60), &mean_field::CVB0, iterations, 0.0);
+            let distance: f64 = fast
                 .iter()
                 .zip(&dense)
-                .map(|(sparse, dense)| (f64::from(*sparse) - dense / sum).abs())
+                .map(|(fast, dense)| (f64::from(*fast) - dense / sum).abs())
                 .sum();
-            assert!(distance < 0.05, "density {density}, {iterations}: {distance}");
+            assert!(distance < most, "{topics} topics, {density}, {iterations}: {distance}");
         }
     }
 }
