@@ -228,13 +228,13 @@ impl TermCounter {
             let place = TermKey::short(token).hash() as usize & mask;
             *slot = self.index.get(place).copied().unwrap_or(Slot::FREE);
         }
-        for place in 0..self.pending.len() {
-            let (slot, token) = (slots[place], self.pending[place]);
+        let mut pending = std::mem::take(&mut self.pending);
+        for (slot, token) in slots.into_iter().zip(pending.drain(..)) {
             let is_found = slot.key() == TermKey::short(token);
             let id = if is_found { slot.id } else { self.intern_short(token) };
             self.add_local(id, 1);
         }
-        self.pending.clear();
+        self.pending = pending;
     }
 
     /// Counts `count` tokens of a term [interned](Self::intern) before. A term's count within a

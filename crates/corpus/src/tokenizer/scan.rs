@@ -9,7 +9,7 @@
 //! quotes and dashes are known here too, because the crate takes ten times as long for them. Anything else is `WIDE`:
 //! unknown.
 
-use super::short::ShortToken;
+use super::short::{HIGH_BITS, ShortToken, letter_bits};
 use crate::settings::TokenRule;
 
 pub(super) const LETTER: u8 = 1;
@@ -167,19 +167,6 @@ fn letters(bytes: &[u8], at: usize) -> (usize, u8) {
         upper |= uppers;
     }
     (length, LETTER | if upper != 0 { UPPER } else { 0 })
-}
-
-pub(super) const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
-
-/// Returns the high bit of each byte that is an ASCII letter.
-#[inline]
-pub(super) fn letter_bits(eight: u64) -> u64 {
-    const EACH: u64 = 0x0101_0101_0101_0101;
-    // At most 0x7F per byte, so that no sum below carries into the next.
-    let lower = (eight | (0x20 * EACH)) & !HIGH_BITS;
-    let from_a = lower + u64::from(0x80 - b'a') * EACH;
-    let beyond_z = lower + u64::from(0x7F - b'z') * EACH;
-    from_a & !beyond_z & !eight & HIGH_BITS
 }
 
 /// Returns the (start, end) of the stretch around the unknown character that the word starting at `at` meets.

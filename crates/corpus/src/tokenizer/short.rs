@@ -1,8 +1,6 @@
 //! Short tokens as two numbers, so that most tokens are found, folded to lower case, compared and hashed without
 //! touching a string.
 
-use super::scan::{HIGH_BITS, letter_bits};
-
 /// Bytes of the longest one.
 const MOST_BYTES: usize = 11;
 /// The bit that distinguishes upper from lower case, in each byte.
@@ -81,6 +79,20 @@ impl ShortToken {
         bytes[8..11].copy_from_slice(&self.rest.to_le_bytes()[1..]);
         visit(std::str::from_utf8(&bytes[..self.len()]).expect("a short token is made of text"))
     }
+}
+
+/// The highest bit of each byte.
+pub(super) const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+
+/// Returns the high bit of each byte that is an ASCII letter.
+#[inline]
+pub(super) fn letter_bits(eight: u64) -> u64 {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    // At most 0x7F per byte, so that no sum below carries into the next.
+    let lower = (eight | (0x20 * EACH)) & !HIGH_BITS;
+    let from_a = lower + u64::from(0x80 - b'a') * EACH;
+    let beyond_z = lower + u64::from(0x7F - b'z') * EACH;
+    from_a & !beyond_z & !eight & HIGH_BITS
 }
 
 #[cfg(test)]
