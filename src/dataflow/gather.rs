@@ -115,8 +115,8 @@ pub(crate) fn sum(worker: &mut Worker, values: &[i64]) -> Vec<i64> {
     sums.iter().flat_map(|block| bytemuck::cast_slice(block.words())).copied().collect()
 }
 
-/// Returns the [`sum`] in blocks that the workers of a process share. Each worker adds up a share of the places, as the
-/// values of others arrive.
+/// Returns the [`sum`] in blocks that the workers of a process share. Each worker adds up a contiguous share of the
+/// places while blocks arrive.
 pub(super) fn sum_blocks(worker: &mut Worker, values: &[i64]) -> Vec<Block> {
     let total = Rc::new(RefCell::new(Vec::new()));
     let added = Rc::clone(&total);

@@ -1,4 +1,5 @@
-//! Sums over the projected documents from which several tables are made: sizes of topics, figures of the evaluation. All sums are integers, so that their order does not matter.
+//! Sums over the projected documents from which several tables are made: sizes of topics, figures of the evaluation. All
+//! sums are integers, so that their order does not matter.
 
 use bytemuck::{Pod, Zeroable};
 
