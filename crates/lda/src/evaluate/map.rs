@@ -2,15 +2,19 @@
 //! (after LDAvis, Sievert & Shirley 2014).
 //!
 //! A topic is represented here by its 4,096 heaviest listed terms without the smoothing, scaled to sum to 1. Smoothing
-//! is the same for all topics and would pull small ones together. The distance is the square root of the Jensen–Shannon
-//! divergence in bits: a metric from 0 to 1 (Endres & Schindelin 2003) that is Euclidean in a space of many dimensions
-//! (Fuglede & Topsøe 2004), which classical scaling projects onto two (`scaling`).
+//! is the same for all topics and would pull small ones together. The nearest topics are those by the square root of the
+//! Jensen–Shannon divergence in bits, a metric from 0 to 1 (Endres & Schindelin 2003). The map shows the Hellinger
+//! distance, also from 0 to 1 and close to it, which takes no logarithm: √(1 − Σ_w √(p_w q_w)), by which topics are
+//! points of a Euclidean space with a dimension for each term, and classical scaling projects these onto two.
 
 use super::TermDistribution;
 use crate::math::special::ln;
 
 /// Maximum number of topics whose distances to all others determine the map's axes: those with the most tokens.
 pub const MOST_LANDMARKS: usize = 256;
+
+/// The number of landmarks whose distances are computed together.
+const LANDMARKS: usize = 8;
 
 /// Maximum number of a topic's heaviest listed terms that represent it.
 const MOST_TERMS: usize = 4096;
@@ -74,7 +78,7 @@ pub fn nearest(topics: &[TermDistribution<'_>], count: usize) -> Vec<Vec<(usize,
     (0..topics.len()).map(nearest_of).collect()
 }
 
-/// Places the topics so that their distances in two dimensions approximate their Jensen–Shannon
+/// Places the topics so that their distances in two dimensions approximate their Hellinger
 /// distances: classical scaling of the [`MOST_LANDMARKS`] topics with the most `tokens` (ties go to
 /// the smaller topic); the others are placed by their distances to these (landmark scaling, de Silva
 /// & Tenenbaum 2004). Takes the time of `landmarks × topics` distances.
@@ -90,21 +94,26 @@ pub fn topic_map(topics: &[TermDistribution<'_>], tokens: &[f64]) -> TopicMap {
     landmarks.sort_by(|&a, &b| tokens[b].total_cmp(&tokens[a]).then(a.cmp(&b)));
     landmarks.truncate(MOST_LANDMARKS);
     let terms = topics.iter().map(|t| t.vocabulary_size).max().unwrap_or(0);
-    let mut spread = vec![NOTHING; terms];
+    let mut roots = vec![[0.0; LANDMARKS]; terms];
     let mut squared = Vec::with_capacity(landmarks.len() * placed.len());
-    for &landmark in &landmarks {
-        for share in &all[landmark] {
-            spread[share.term as usize] = *share;
+    for some in landmarks.chunks(LANDMARKS) {
+        for (lane, &landmark) in some.iter().enumerate() {
+            all[landmark].iter().for_each(|it| roots[it.term as usize][lane] = it.root);
         }
-        squared.extend(placed.iter().map(|&topic| {
-            let shared = all[topic].iter().map(|share| {
-                let theirs = &spread[share.term as usize];
-                overlap(share, theirs)
-            });
-            distance(shared.sum()).powi(2)
-        }));
-        for share in &all[landmark] {
-            spread[share.term as usize] = NOTHING;
+        let from = squared.len();
+        squared.resize(from + some.len() * placed.len(), 0.0);
+        for (place, &topic) in placed.iter().enumerate() {
+            let mut sums = [0.0_f32; LANDMARKS];
+            for it in &all[topic] {
+                let theirs = &roots[it.term as usize];
+                sums.iter_mut().zip(theirs).for_each(|(sum, root)| *sum += it.root * root);
+            }
+            for (lane, sum) in sums[..some.len()].iter().enumerate() {
+                squared[from + lane * placed.len() + place] = f64::from((1.0 - sum).max(0.0));
+            }
+        }
+        for &landmark in some {
+            all[landmark].iter().for_each(|it| roots[it.term as usize] = [0.0; LANDMARKS]);
         }
     }
     let is_at = |landmark| placed.binary_search(landmark).expect("it is one of them");
@@ -124,9 +133,9 @@ struct Share {
     share: f64,
     /// share · ln share.
     entropy: f64,
+    /// √share.
+    root: f32,
 }
-
-const NOTHING: Share = Share { term: 0, share: 0.0, entropy: 0.0 };
 
 /// Returns the shares of a topic's heaviest listed terms without smoothing, terms ascending; empty without tokens.
 fn shares(topic: &TermDistribution<'_>) -> Vec<Share> {
@@ -134,6 +143,7 @@ fn shares(topic: &TermDistribution<'_>) -> Vec<Share> {
         term,
         share: f64::from(weight) - topic.absent_weight,
         entropy: 0.0,
+        root: 0.0,
     };
     let listed = topic.entries.iter().map(beyond);
     let mut shares = heaviest(listed.filter(|it| it.share > 0.0).collect(), MOST_TERMS);
@@ -141,6 +151,7 @@ fn shares(topic: &TermDistribution<'_>) -> Vec<Share> {
     for it in &mut shares {
         it.share /= sum;
         it.entropy = it.share * ln(it.share);
+        it.root = it.share.sqrt() as f32;
     }
     shares
 }
@@ -160,9 +171,6 @@ fn heaviest(mut shares: Vec<Share>, most: usize) -> Vec<Share> {
 /// Returns the amount by which a shared term lowers the divergence, which is 1 bit between topics
 /// that share no term: ½ [(p + q) log₂ (p + q) − p log₂ p − q log₂ q].
 fn overlap(p: &Share, q: &Share) -> f64 {
-    if p.share == 0.0 || q.share == 0.0 {
-        return 0.0;
-    }
     let both = p.share + q.share;
     0.5 * (both * ln(both) - p.entropy - q.entropy) / std::f64::consts::LN_2
 }
