@@ -45,13 +45,14 @@ impl BestDocuments {
     /// Considers a document; returns whether it is kept.
     fn consider(&mut self, weight: f32, number: u64, source_id: &str) -> bool {
         let is_before = |&(w, n, _): &(f32, u64, _)| w > weight || (w == weight && n < number);
-        let place = self.documents.partition_point(is_before);
-        let is_kept = place < self.limit;
-        if is_kept {
-            self.documents.insert(place, (weight, number, source_id.to_owned()));
-            self.documents.truncate(self.limit);
+        // Most documents come after all that are kept.
+        if self.documents.len() == self.limit && self.documents.last().is_none_or(is_before) {
+            return false;
         }
-        is_kept
+        let place = self.documents.partition_point(is_before);
+        self.documents.insert(place, (weight, number, source_id.to_owned()));
+        self.documents.truncate(self.limit);
+        true
     }
 }
 

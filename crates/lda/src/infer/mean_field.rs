@@ -25,10 +25,12 @@
 
 mod few;
 
+use std::hint::black_box;
+
 use super::sampler::{check, is_few};
 use super::settings::InferSettings;
 use super::{Bag, ImpossibleDraw, InferenceMethod, Inferred, Inferrer, Target, TokenWork, gibbs};
-use crate::math::lanes::{add_scaled, dot};
+use crate::math::lanes::{add_scaled, dot, sum};
 use crate::math::random::Stream;
 use crate::math::special::{digamma, exp};
 use crate::model::factors::{FactorTable, Row};
@@ -55,6 +57,10 @@ pub const CVB0: InferenceMethod = InferenceMethod {
     ..VARIATIONAL
 };
 
+/// How many terms have their factors fetched before any is used: they are far apart, so that several are fetched from
+/// memory at a time.
+const FETCHED: usize = 16;
+
 /// How often the estimates of a document's topics and of its own α alternate.
 const TURNS: usize = 4;
 
@@ -79,6 +85,8 @@ struct MeanField {
     everywhere: f32,
     /// CVB0: Σ_k α_k h_k / A, by which `everywhere` grows per token in the first iteration.
     mean_factor: f32,
+    /// CVB0: the places of the current term's topics that are kept.
+    places: Vec<u32>,
     /// CVB0: where each term's entries end.
     ends: Vec<usize>,
     /// CVB0: the entries of all terms, one after another.
@@ -264,10 +272,13 @@ impl MeanField {
         self.sums.resize(table.topic_count(), 0.0);
         self.entries.clear();
         self.ends.clear();
-        let alpha_sum: f32 = self.alpha.iter().sum();
-        self.mean_factor = self.everywhere / alpha_sum;
+        self.mean_factor = self.everywhere / sum(&self.alpha);
         let mut left = 0.0;
         for index in 0..self.terms.len() {
+            if index.is_multiple_of(FETCHED) {
+                let next = self.terms[index..].iter().take(FETCHED);
+                next.for_each(|&(term, ..)| topics.fetch(term));
+            }
             left += self.begin_term(index, topics)?;
         }
         self.spread(left, table);
@@ -281,32 +292,31 @@ impl MeanField {
         Ok(())
     }
 
-    /// Computes the shares of the `index`-th term given the terms before it; returns the tokens without an entry.
+    /// Computes the shares of the `index`-th term, whose topics are `listed`, given the terms before it; returns the tokens
+    /// without an entry.
     fn begin_term(&mut self, index: usize, topics: &TermTopics) -> Result<f32, ImpossibleDraw> {
         let (term, row, count) = self.terms[index];
+        let (listed, a) = (topics.of(term), &mut self.dirichlet[..]);
+        self.masses.clear();
+        self.masses.extend(listed.iter().map(|entry| entry.weight * a[entry.topic as usize]));
         let everywhere = smoothing_mass(row, self.everywhere);
+        let ratio = 1.0 / check(term, sum(&self.masses), everywhere, 0.0)?;
         let least = least_share(row.is_whole(), self.alpha.len());
-        let a = &mut self.dirichlet[..];
-        let from = self.entries.len();
-        let mut sum = 0.0;
-        self.entries.extend(topics.of(term).iter().map(|entry| {
-            let mass = entry.weight * a[entry.topic as usize];
-            sum += mass;
-            TermShare { topic: entry.topic, weight: entry.weight, share: mass }
-        }));
-        let ratio = 1.0 / check(term, sum, everywhere, 0.0)?;
-        let (mut kept, mut length) = (0.0, 0);
-        let entries = &mut self.entries[from..];
-        for place in 0..entries.len() {
-            let mut entry = entries[place];
-            entry.share *= ratio;
-            let (share, is_kept) = keep(entry.share, least);
-            kept += share;
-            a[entry.topic as usize] += count * share;
-            entries[length] = entry;
-            length += is_kept;
+        // Branchless, because branch prediction cannot guess which are kept.
+        self.places.resize(listed.len().max(self.places.len()), 0);
+        let mut length = 0;
+        for (place, mass) in (0..).zip(&self.masses) {
+            self.places[length] = place;
+            length += usize::from(mass * ratio >= least);
         }
-        self.entries.truncate(from + length);
+        let mut kept = 0.0;
+        self.entries.extend(self.places[..length].iter().map(|&place| {
+            let TermTopic { topic, weight } = listed[place as usize];
+            let share = self.masses[place as usize] * ratio;
+            kept += share;
+            a[topic as usize] += count * share;
+            TermShare { topic, weight, share }
+        }));
         self.ends.push(self.entries.len());
         self.everywhere += count * kept * self.mean_factor;
         Ok(count * (1.0 - kept).max(0.0))
@@ -317,17 +327,15 @@ impl MeanField {
         let (mut left, mut change, mut from, mut to) = (0.0, 0.0, 0, 0);
         let (a, entries) = (&mut self.dirichlet[..], &mut self.entries[..]);
         for (&(term, row, count), end) in self.terms.iter().zip(&mut self.ends) {
-            let mut sum = 0.0;
             self.masses.clear();
-            self.masses.extend(entries[from..*end].iter().map(|entry| {
-                let others = (a[entry.topic as usize] - entry.share).max(0.0);
-                let mass = entry.weight * others;
-                sum += mass;
-                mass
-            }));
+            self.masses.extend(
+                entries[from..*end]
+                    .iter()
+                    .map(|entry| entry.weight * (a[entry.topic as usize] - entry.share).max(0.0)),
+            );
             let everywhere = smoothing_mass(row, self.everywhere);
             let least = least_share(row.is_whole(), self.alpha.len());
-            let ratio = 1.0 / check(term, sum, everywhere, 0.0)?;
+            let ratio = 1.0 / check(term, sum(&self.masses), everywhere, 0.0)?;
             let mut kept = 0.0;
             for (place, mass) in (from..*end).zip(&self.masses) {
                 let entry = entries[place];
@@ -365,7 +373,7 @@ impl MeanField {
     /// Normalises a_k to proportions.
     fn finish(&mut self, table: FactorTable<'_>) -> &[f32] {
         let a = &self.dirichlet[..table.topic_count()];
-        let sum: f32 = a.iter().sum();
+        let sum = sum(a);
         self.proportions.clear();
         self.proportions.extend(a.iter().map(|a| a / sum));
         &self.proportions
@@ -439,6 +447,13 @@ impl TermTopics {
             starts.push(topics.len());
         }
         Self { starts, topics }
+    }
+
+    /// Reads one value in each cache line of a term's topics, so that they are being fetched from memory while those of
+    /// other terms are.
+    #[inline]
+    fn fetch(&self, term: u32) {
+        black_box(self.of(term).iter().step_by(8).fold(0, |all, entry| all ^ entry.topic));
     }
 
     /// Returns the topics of a term, ascending.

@@ -2,7 +2,7 @@
 //! entropy, the likelihood. The same for a collection and for a stream of documents.
 
 use super::Bag;
-use crate::math::lanes::dot;
+use crate::math::lanes::{dot, dot_at, sum_of_entropies};
 use crate::math::special::ln;
 use crate::model::factors::FactorTable;
 
@@ -83,8 +83,7 @@ fn heaviest(proportions: &[f32]) -> (f32, u16) {
 
 /// Returns −Σ θ_k ln θ_k in nats.
 fn entropy(proportions: &[f32]) -> f32 {
-    let terms = proportions.iter().map(|&weight| f64::from(weight)).filter(|&w| w > 0.0);
-    -terms.map(|weight| weight * ln(weight)).sum::<f64>() as f32
+    -sum_of_entropies(proportions)
 }
 
 /// How many terms have their rows looked up before any is read, and read before any logarithm is taken: rows are
@@ -101,9 +100,7 @@ pub fn log_likelihood(bag: Bag<'_>, proportions: &[f32], table: FactorTable<'_>)
         Some(dense) => f64::from(dot(proportions, &dense[..proportions.len()])),
         None => {
             let sparse = table.sparse(row);
-            let pairs = sparse.topics.iter().zip(sparse.weights);
-            let own = pairs.map(|(k, g)| f64::from(proportions[usize::from(*k)] * g));
-            everywhere + own.sum::<f64>()
+            everywhere + f64::from(dot_at(proportions, sparse.topics, sparse.weights))
         }
     };
     let (mut sum, mut product, mut tokens) = (0.0, 1.0, 0);
@@ -112,6 +109,7 @@ pub fn log_likelihood(bag: Bag<'_>, proportions: &[f32], table: FactorTable<'_>)
         for (row, &term) in rows.iter_mut().zip(terms) {
             *row = table.find(term);
         }
+        rows.iter().flatten().for_each(|&row| table.fetch(row));
         let probabilities = rows.map(|row| row.map(probability));
         for (&count, probability) in counts.iter().zip(probabilities) {
             let Some(probability) = probability else { continue };

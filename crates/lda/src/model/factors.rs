@@ -15,6 +15,7 @@
 
 mod branches;
 
+use std::hint::black_box;
 use std::sync::Arc;
 
 use super::Priors;
@@ -543,6 +544,21 @@ impl<'a> FactorTable<'a> {
     #[inline]
     pub fn sparse(&self, row: Row) -> SparseRow<'a> {
         self.parts[usize::from(row.part)].entries(row, row.length as usize)
+    }
+
+    /// Reads one value in each cache line of a row's dense form or else sparse one, so that they are being fetched from
+    /// memory while other rows are.
+    #[inline]
+    pub(crate) fn fetch(&self, row: Row) {
+        let (part, line) = (self.parts[usize::from(row.part)], CHUNK);
+        if let Some(chunks) = part.dense_chunks(row) {
+            black_box(chunks.iter().fold(0, |all, chunk| all ^ chunk.0[0].to_bits()));
+            return;
+        }
+        let SparseRow { topics, weights, .. } = self.sparse(row);
+        let topics = topics.iter().step_by(2 * line).fold(0, |all, topic| all ^ topic);
+        let weights = weights.iter().step_by(line).fold(0, |all, weight| all ^ weight.to_bits());
+        black_box((topics, weights));
     }
 
     /// Returns the sparse form of a row, padded to whole blocks with the topic K, of weight 0.
