@@ -15,6 +15,7 @@
 //! they are, instead of copied (no faster).
 
 use crate::infer::ImpossibleDraw;
+use super::FETCHED;
 use crate::infer::sampler::check;
 use crate::model::factors::{CHUNK, Chunk, FactorTable, Row, flat, flat_mut};
 
@@ -39,8 +40,9 @@ impl FewTopics {
     /// Copies the rows of a document's terms.
     pub(super) fn gather(&mut self, terms: &[(u32, Row, f32)], table: FactorTable<'_>) {
         self.rows.clear();
-        for &(_, row, _) in terms {
-            table.write(row, &mut self.rows);
+        for some in terms.chunks(FETCHED) {
+            some.iter().for_each(|&(_, row, _)| table.fetch(row));
+            some.iter().for_each(|&(_, row, _)| table.write(row, &mut self.rows));
         }
         self.shares.resize(self.rows.len().max(self.shares.len()), Chunk::default());
     }
