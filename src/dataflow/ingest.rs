@@ -9,11 +9,12 @@
 //! If a job looks for phrases, its drafts keep the order of tokens. Their totals show which words are
 //! frequent; then phrases are found and joined in the drafts (`phrases`), and the terms counted again.
 //!
-//! `collection.json` is written last: a stopped ingest restarts from the beginning, a complete one
-//! is skipped. Which worker reads which block is left to chance; no result depends on it.
+//! `collection.json` is written last, and the drafts are kept until then: a stopped ingest reads only blocks without a
+//! sound draft (`journal`), a complete one is skipped. Which worker reads which block is left to chance; no result depends on it.
 
 mod copies;
 mod drafts;
+mod journal;
 mod pairs;
 mod phrases;
 mod source;
@@ -24,8 +25,9 @@ use std::path::Path;
 
 use timely::worker::Worker;
 
+use self::drafts::WrittenShard;
 pub(super) use self::drafts::cause_first;
-use self::drafts::{Draft, WrittenShard};
+use self::journal::{Draft, OwnDraft};
 use self::source::IngestInput;
 use self::vocabulary::Agreed;
 use super::gather::{all_gather, gather_records, sum};
@@ -74,7 +76,7 @@ pub fn ingest(worker: &mut Worker, process: &Process) -> Result<Ingested, Failur
     let blocks = process.shared("blocks", || Ok(source.blocks(process, &copies)))?;
     let expected = source.input.expected_bytes() / process.placement.processes() as u64;
     begin(worker, process, ["ingest", "bytes"], expected);
-    let (mut drafted, remarks) = drafts::draft_all(worker, process, &blocks, &source.tokenizer)?;
+    let (mut drafted, remarks) = drafts::draft_all(worker, process, source, &blocks)?;
     if worker.index().is_multiple_of(process.placement.threads) {
         remarks.reasons().for_each(|remark| tracing::warn!(remark, "document without text"));
     }
@@ -84,7 +86,8 @@ pub fn ingest(worker: &mut Worker, process: &Process) -> Result<Ingested, Failur
         drafted = joined.drafted;
         (found, joiner) = (joined.phrases, Some(joined.joiner));
     }
-    let mut all: Vec<Draft> = gather_records(worker, &drafted.drafts);
+    let figures: Vec<Draft> = drafted.drafts.iter().map(|draft| draft.figures).collect();
+    let mut all = gather_records(worker, &figures);
     all.sort_unstable_by_key(|draft| draft.key);
     if all.is_empty() {
         return Err(Failure::data(no_documents(&source.input)));
@@ -99,8 +102,8 @@ pub fn ingest(worker: &mut Worker, process: &Process) -> Result<Ingested, Failur
     begin(worker, process, ["ingest", "documents"], documents);
     let mut written = Vec::with_capacity(drafted.drafts.len());
     let mut labels = LabelCounter::default();
-    for &draft in &drafted.drafts {
-        let number = all.partition_point(|other| other.key < draft.key);
+    for draft in &drafted.drafts {
+        let number = all.partition_point(|other| other.key < draft.figures.key);
         let joiner = joiner.as_mut();
         written.push(drafts::rewrite(process, &map, draft, number, &mut labels, joiner)?);
     }
@@ -113,6 +116,7 @@ pub fn ingest(worker: &mut Worker, process: &Process) -> Result<Ingested, Failur
         ..collection(process, source, &agreed, &all, &written)
     };
     let collection = publish(worker, process, describe)?;
+    drafted.folders.iter().try_for_each(|folder| folder.remove())?;
     Ok(Ingested { collection, remarks: Some(remarks.reasons().cloned().collect()) })
 }
 
@@ -154,10 +158,10 @@ pub fn read_vocabulary(process: &Process) -> Result<Vocabulary, Failure> {
 }
 
 /// Returns the number of documents in the drafts of the process's workers.
-fn documents_here(worker: &mut Worker, process: &Process, drafts: &[Draft]) -> u64 {
+fn documents_here(worker: &mut Worker, process: &Process, drafts: &[OwnDraft]) -> u64 {
     let mut shares = vec![0; process.placement.processes()];
     let here = process.placement.process;
-    shares[here] = drafts.iter().map(|draft| draft.documents as i64).sum();
+    shares[here] = drafts.iter().map(|draft| draft.figures.documents as i64).sum();
     sum(worker, &shares)[here] as u64
 }
 
@@ -172,7 +176,7 @@ fn begin(worker: &Worker, process: &Process, [phase, unit]: [&'static str; 2], t
 /// Finds a collection that is already in the output folder; refuses another job's.
 ///
 /// Worker 0 reads and broadcasts it, so that all act alike; each checks that all see the same input.
-/// If there is none, the leftovers of a stopped ingest are removed.
+/// If there is none, the shards of a stopped ingest are removed; otherwise its drafts.
 fn find_complete(
     worker: &mut Worker,
     process: &Process,
@@ -182,7 +186,11 @@ fn find_complete(
     let path = process.output.path(COLLECTION_FILE);
     if worker.index() == 0 {
         match std::fs::read_to_string(process.output.local(COLLECTION_FILE)?) {
-            Ok(json) => message.push_str(&json),
+            Ok(json) => {
+                message.push_str(&json);
+                let drafts = process.output.drafts();
+                store::remove_tree(&drafts).map_err(Failure::io(drafts))?;
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 process.output.clear(SHARDS_FOLDER)?;
             }

@@ -25,14 +25,17 @@ use super::{FileMetadata, PartInfo, Row, TABLES, write_part};
 use crate::failure::{Exit, Failure};
 use corpus::collection::{SHARDS_FOLDER, in_order};
 use corpus::input::LOCK_MARK;
+use store::{Disk, Lock, Locking, Store, StoreError, Writer, is_remote};
 pub(crate) use store::{LOCK, TEMPORARY};
-use store::{Lock, Locking, Store, StoreError, Writer, is_remote};
 pub(crate) use view::{View, Wanted, exists};
 
 /// The report on the result.
 pub(crate) const REPORT: &str = "report.html";
 /// The folder of what processes report about their run; not part of the result.
 pub(crate) const LOGS: &str = "logs";
+
+/// The folder of drafts in `_temporary`.
+const DRAFTS: &str = "drafts";
 
 /// Folders beside the tables whose whole content is topicmill's.
 const FOLDERS: [&str; 5] = ["corpus", "model", "checkpoints", LOGS, TEMPORARY];
@@ -73,11 +76,12 @@ impl Output {
                 return Err(in_use(output.root(), &holder));
             }
         };
-        output.remove_temporary()?;
-        match output.is_complete()? {
+        if output.is_complete()? {
+            output.remove_temporary()?;
             // A run that was killed right after its last rename is durably complete only now.
-            true => output.store.sync(output.root())?,
-            false => create_folder(&output.temporary())?,
+            output.store.sync(output.root())?;
+        } else {
+            output.empty_temporary()?;
         }
         Ok(output)
     }
@@ -98,10 +102,12 @@ impl Output {
     /// Prepares a folder that this process [`follow`](Self::follow)s for writing. The leading process must have opened
     /// it before.
     pub fn join(&self) -> Result<(), Failure> {
-        if self.place.is_apart() {
-            self.remove_temporary()?;
+        match (self.is_complete()?, self.place.is_apart()) {
+            (true, true) => self.remove_temporary(),
+            (true, false) => Ok(()),
+            (false, true) => self.empty_temporary(),
+            (false, false) => create_folder(&self.temporary()),
         }
-        if self.is_complete()? { Ok(()) } else { create_folder(&self.temporary()) }
     }
 
     /// Removes the local copies of an output in an object store. A process calls it when its part is done.
@@ -170,6 +176,11 @@ impl Output {
         self.temporary().join(name)
     }
 
+    /// Returns the folder of ingest's drafts, which are kept until ingest is complete, in however many runs.
+    pub(crate) fn drafts(&self) -> PathBuf {
+        self.temporary_path(DRAFTS)
+    }
+
     fn temporary(&self) -> PathBuf {
         self.place.local.join(TEMPORARY)
     }
@@ -177,6 +188,14 @@ impl Output {
     fn remove_temporary(&self) -> Result<(), Failure> {
         let temporary = self.temporary();
         store::remove_tree(&temporary).map_err(Failure::io(&temporary))
+    }
+
+    /// Creates `_temporary`, or empties it except for the drafts.
+    fn empty_temporary(&self) -> Result<(), Failure> {
+        let folder = self.temporary();
+        create_folder(&folder)?;
+        let names = Disk.names(&folder)?.into_iter().filter(|name| name != DRAFTS);
+        names.map(|name| Ok(Disk.remove(&folder.join(name))?)).collect()
     }
 
     /// Whether a file or folder with this final name exists; if so, it is complete.

@@ -15,7 +15,7 @@ use lda::math::random::{Stage, hash};
 use topicmill::config::state::MODEL_FILE;
 use topicmill::corpus::collection::COLLECTION_FILE;
 
-use crate::workdir::{self, Workdir, digest, newest_checkpoint, program, said};
+use crate::workdir::{self, Workdir, digest, drafts, newest_checkpoint, program, said};
 
 /// Longest pause between a moment and the kill.
 const LONGEST_PAUSE_US: u64 = 30_000;
@@ -31,7 +31,7 @@ struct Moment {
 
 const MOMENTS: [Moment; 3] = [
     // Ingest: the first drafts.
-    Moment { begins: |out| entries(&out.join("_temporary")) > 1, ends: COLLECTION_FILE },
+    Moment { begins: |out| drafts(out) > 1, ends: COLLECTION_FILE },
     // Training: the first checkpoint.
     Moment { begins: |out| newest_checkpoint(out).is_some(), ends: MODEL_FILE },
     // Projection: some parts.

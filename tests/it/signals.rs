@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use topicmill::checkpoint::read_header;
 
-use crate::workdir::{Workdir, digest, newest_checkpoint, program, send, wait_during, wait_for};
+use crate::workdir::{
+    Workdir, digest, drafts, newest_checkpoint, program, send, wait_during, wait_for,
+};
 
 /// How long a run may take to end after a signal.
 const SOON: Duration = Duration::from_secs(30);
@@ -164,8 +166,7 @@ fn ingest_and_projection_are_left_at_once() {
     let folder = folder.root();
     let out = folder.join("left");
     let mut child = start(folder, "left", &["-w", "2"]);
-    let drafts = || fs::read_dir(out.join("_temporary")).map_or(0, Iterator::count);
-    wait_during(&mut child, "drafts", || drafts() > 1);
+    wait_during(&mut child, "drafts", || drafts(&out) > 1);
     send("INT", child.id());
     let (code, said) = end(child);
     assert_eq!(code, Some(143), "{said}");

@@ -217,6 +217,12 @@ pub fn newest_checkpoint(out: &Path) -> Option<PathBuf> {
     Some(out.join(checkpoint_file(newest)))
 }
 
+/// Counts the drafts of an ingest that is not complete.
+pub fn drafts(out: &Path) -> usize {
+    let entries = walkdir::WalkDir::new(out.join("_temporary/drafts")).into_iter().flatten();
+    entries.filter(|entry| entry.path().extension().is_some()).count()
+}
+
 /// Returns the digest of a result, which must be complete and sound.
 pub fn digest(root: &Path) -> String {
     let report = tables::verify(root).expect("complete");

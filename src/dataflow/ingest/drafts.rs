@@ -1,15 +1,19 @@
 //! The two passes over the documents: the input becomes drafts in a worker's own term ids, and,
 //! once the vocabulary is known, drafts become shards.
 //!
-//! A worker rewrites its own drafts, since only it knows what their ids mean.
+//! A worker rewrites its own drafts, and those that it has taken over, since only it knows what their ids mean.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
+use super::journal::{Draft, DraftFolder, Findings, Journal, OwnDraft, TakenOver, count};
+use super::source::IngestInput;
 use crate::dataflow::frequencies::{Frequencies, KeyTotals, TermKey, TermTotals};
 use crate::dataflow::gather::{gather_values, sum};
 use crate::dataflow::process::{Process, Tickets};
@@ -23,9 +27,9 @@ use corpus::input::InputError;
 use corpus::labels::LabelCounter;
 use corpus::phrases::{Phrase, rules};
 use corpus::settings::CorpusSettings;
-use corpus::shard::{Columns, ShardCompression, ShardReader, ShardWriter, hash_file};
+use corpus::shard::{Columns, ShardCompression, ShardWriter, hash_file};
 use corpus::terms::TermCounter;
-use corpus::tokenizer::{Rewriter, Token, Tokenizer};
+use corpus::tokenizer::{Rewriter, Token};
 use corpus::vocabulary::TermMap;
 use corpus::{Body, DocumentStatus, Sections, ShardDocument};
 
@@ -39,28 +43,9 @@ pub(super) struct Drafted {
     /// Its share of all terms, summed over all workers.
     pub(super) totals: KeyTotals<TermKey, TermTotals>,
     /// Its drafts.
-    pub(super) drafts: Vec<Draft>,
-}
-
-/// A block that was drafted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(super) struct Draft {
-    /// The block's key, as one number in the order of the blocks.
-    pub(super) key: u64,
-    /// Its documents, at least 1.
-    pub(super) documents: u64,
-    /// Those with a token.
-    pub(super) documents_with_tokens: u64,
-    /// Tokens found.
-    pub(super) tokens: u64,
-}
-
-impl Draft {
-    /// Returns the draft's file name: no two blocks have the same.
-    pub(super) fn name(self) -> String {
-        format!("draft-{}-{}.parquet", self.key >> 32, self.key & u64::from(u32::MAX))
-    }
+    pub(super) drafts: Vec<OwnDraft>,
+    /// Folders to remove once ingest is complete.
+    pub(super) folders: Vec<Rc<DraftFolder>>,
 }
 
 /// The most remarks kept.
@@ -95,10 +80,20 @@ impl Remarks {
             DocumentStatus::Filtered => Self::FILTERED,
             _ => 0,
         };
-        self.0.insert([rank, draft.key, draft.documents], reason.clone());
+        self.insert([rank, draft.key, draft.documents], reason.clone());
+    }
+
+    fn insert(&mut self, rank: [u64; 3], reason: String) {
+        self.0.insert(rank, reason);
         if self.0.len() > MOST_REMARKS {
             self.0.pop_last();
         }
+    }
+
+    /// Returns those of a draft.
+    fn of(&self, key: u64) -> Vec<([u64; 3], String)> {
+        let remarks = self.0.iter().filter(|(rank, _)| rank[1] == key);
+        remarks.map(|(&rank, reason)| (rank, reason.clone())).collect()
     }
 
     /// Returns the reasons, each with file, place and remedy, except those of filtered documents.
@@ -116,26 +111,56 @@ impl Remarks {
 pub(super) fn draft_all(
     worker: &mut Worker,
     process: &Process,
+    source: &IngestInput,
     blocks: &BlockQueue,
-    tokenizer: &Tokenizer,
 ) -> Result<(Drafted, Remarks), Failure> {
-    let mut drafter = Drafter::new(tokenizer.clone());
+    let mut drafter = Drafter::new(source.tokenizer.clone());
     if process.job.phrases.detection.is_some() {
         drafter = drafter.in_order();
     }
+    // Whatever the drafts depend on; another build may tokenize differently.
+    let key = [env!("TOPICMILL_BUILD"), &process.job.corpus_hash(), &source.fingerprint].join(" ");
+    let TakenOver { drafts: taken, mut folders, done } =
+        TakenOver::find(worker, process, &key, drafter.terms_mut())?;
+    let mut journal = Journal::create(worker, process, &key)?;
+    folders.push(Rc::clone(&journal.folder));
     let mut frequencies = Frequencies::new(worker);
     let (mut drafts, mut remarks) = (Vec::new(), Remarks::default());
     let named = named(&process.job.corpus);
     let mut missing: Vec<usize> = named.iter().map(|&(_, place)| place).collect();
-    while let Some(block) = blocks.next_block().map_err(cause_first)? {
-        let draft = draft(process, &block, &mut drafter, &mut missing, &mut remarks)?;
-        process.progress.add(block.content_bytes());
-        let progress = &process.progress;
-        progress.work(WorkStage::Ingest, draft.documents, draft.tokens);
-        drop(block);
-        frequencies.counted(worker, drafter.terms_mut(), draft.tokens);
-        if draft.documents > 0 {
+    for (draft, findings) in taken {
+        if draft.figures.documents > 0 {
+            let terms = drafter.terms_mut();
+            draft.read(Columns::Counts, |document| {
+                liveness::tick();
+                count(terms, document);
+                Ok(())
+            })?;
+            frequencies.counted(worker, terms, draft.figures.tokens);
             drafts.push(draft);
+        }
+        missing.retain(|place| findings.missing.contains(place));
+        findings.remarks.into_iter().for_each(|(rank, reason)| remarks.insert(rank, reason));
+        process.progress.add(findings.content_bytes);
+        worker.step();
+    }
+    while let Some(block) = blocks.next_block().map_err(cause_first)? {
+        if !done.contains(&key_of(&block)) {
+            let path = journal.folder.draft(key_of(&block));
+            let figures = draft(process, &path, &block, &mut drafter, &mut missing, &mut remarks)?;
+            let findings = Findings {
+                content_bytes: block.content_bytes(),
+                missing: missing.clone(),
+                remarks: remarks.of(figures.key),
+            };
+            journal.add(figures, &findings, drafter.terms())?;
+            process.progress.add(findings.content_bytes);
+            process.progress.work(WorkStage::Ingest, figures.documents, figures.tokens);
+            drop(block);
+            frequencies.counted(worker, drafter.terms_mut(), figures.tokens);
+            if figures.documents > 0 {
+                drafts.push(OwnDraft { figures, folder: Rc::clone(&journal.folder) });
+            }
         }
         worker.step();
     }
@@ -152,25 +177,29 @@ pub(super) fn draft_all(
         let absent = named.into_iter().zip(found).filter(|(_, found)| *found == 0);
         absent.for_each(|((name, _), _)| process.warn(format!("no document has `{name}`")));
     }
-    let drafted = Drafted { terms: drafter.into_terms(), totals, drafts };
+    let drafted = Drafted { terms: drafter.into_terms(), totals, drafts, folders };
     Ok((drafted, Remarks::first(gather_values(worker, remarks.0.into_iter().collect()))))
 }
 
-/// Drafts a block; if it has no documents, its file is removed. Removes from `missing` the places of [`named`] that a
+/// Returns a block's key, as one number in the order of the blocks.
+fn key_of(block: &Block) -> u64 {
+    let (source, number) = block.key();
+    u64::from(source) << 32 | u64::from(number)
+}
+
+/// Drafts a block at `path`; if it has no documents, the file is removed. Removes from `missing` the places of [`named`] that a
 /// document has.
 fn draft(
     process: &Process,
+    path: &Path,
     block: &Block,
     drafter: &mut Drafter,
     missing: &mut Vec<usize>,
     remarks: &mut Remarks,
 ) -> Result<Draft, Failure> {
-    let (source, number) = block.key();
-    let key = u64::from(source) << 32 | u64::from(number);
-    let mut draft = Draft { key, documents: 0, documents_with_tokens: 0, tokens: 0 };
-    let path = process.output.temporary_path(&draft.name());
+    let mut draft = Draft { key: key_of(block), documents: 0, documents_with_tokens: 0, tokens: 0 };
     let settings = &process.job.corpus;
-    let mut writer = ShardWriter::create(&path, &settings.columns(), ShardCompression::None)?;
+    let mut writer = ShardWriter::create(path, &settings.columns(), ShardCompression::None)?;
     let mut document = ShardDocument::default();
     let mut failed: Option<CorpusError> = None;
     block.read(settings, &mut |raw| {
@@ -194,7 +223,7 @@ fn draft(
     }
     writer.finish()?;
     if draft.documents == 0 {
-        store::remove_file(&path).map_err(Failure::io(path))?;
+        store::remove_file(path).map_err(Failure::io(path))?;
     }
     Ok(draft)
 }
@@ -254,31 +283,27 @@ impl WrittenShard {
     }
 }
 
-/// Rewrites a draft as a shard in final term ids, joins phrases, counts labels, publishes the shard, and
-/// removes the draft.
+/// Rewrites a draft as a shard in final term ids, joins phrases, counts labels, and publishes the shard.
 pub(super) fn rewrite(
     process: &Process,
     map: &TermMap,
-    draft: Draft,
+    draft: &OwnDraft,
     number: usize,
     labels: &mut LabelCounter,
     mut joiner: Option<&mut Joiner>,
 ) -> Result<WrittenShard, Failure> {
     let name = Collection::shard_name(number);
-    let source = process.output.temporary_path(&draft.name());
     let temporary = process.output.temporary_path(&format!("shard-{number:05}.parquet"));
-    let mut reader = ShardReader::open(&source, Columns::All)?;
     let metadata = process.job.corpus.columns();
     let labelled = process.job.corpus.labels();
     let mut writer = ShardWriter::create(&temporary, &metadata, ShardCompression::Zstd)?;
-    let mut document = ShardDocument::default();
     let (mut tokens_stopped, mut first_volume) = (0, None);
     let (mut volumes, mut sections, mut last_sections) = (Sections::default(), 0, 0);
-    while reader.read_into(&mut document)? {
+    draft.read(Columns::All, |document| {
         if let Some(joiner) = &mut joiner {
-            joiner.bag(&mut document);
+            joiner.bag(document);
         }
-        map.remap(&mut document);
+        map.remap(document);
         if let Some(section) = volumes.number(document.group.as_deref()) {
             sections += 1;
             last_sections = section + 1;
@@ -291,13 +316,11 @@ pub(super) fn rewrite(
         {
             labels.add(value, settings);
         }
-        writer.push(&document)?;
-    }
+        Ok(writer.push(document)?)
+    })?;
     let info = writer.finish()?;
     let (bytes, sha256) = hash_file(&temporary).map_err(Failure::io(&temporary))?;
     process.output.publish(&temporary, &name)?;
-    drop(reader);
-    store::remove_file(&source).map_err(Failure::io(&source))?;
     process.progress.add(info.documents);
     let (tokens, by_status) = (info.tokens, info.by_status);
     Ok(WrittenShard {

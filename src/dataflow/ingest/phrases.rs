@@ -7,12 +7,12 @@
 //! drafts are read again.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::rc::Rc;
 
 use timely::worker::Worker;
 
-use super::drafts::{Draft, Drafted, Joiner};
+use super::drafts::{Drafted, Joiner};
+use super::journal::{OwnDraft, count};
 use super::pairs::{NONE, PairCounter, PairFilter, Units, split};
 use super::vocabulary::{owned_terms, stop_list};
 use crate::dataflow::frequencies::{
@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use corpus::ShardDocument;
 use corpus::phrases::{PAIRS_A_PART, Phrase, npmi};
 use corpus::settings::DetectionSettings;
-use corpus::shard::{Columns, ShardReader};
+use corpus::shard::Columns;
 use corpus::terms::TermCounter;
 
 /// Distinct pairs that a worker counts before it sends them: 16 MiB.
@@ -47,7 +47,7 @@ pub(super) fn join(
     settings: &DetectionSettings,
     drafted: Drafted,
 ) -> Result<Joined, Failure> {
-    let Drafted { mut terms, totals, mut drafts } = drafted;
+    let Drafted { mut terms, totals, mut drafts, folders } = drafted;
     let (words, tokens) = frequent_words(worker, process, settings, totals)?;
     let passes = if settings.max_words > 2 { 2 } else { 1 };
     let documents = super::documents_here(worker, process, &drafts);
@@ -72,7 +72,7 @@ pub(super) fn join(
         joiner = Joiner::new(&phrases, &mut terms);
     }
     let totals = recount(worker, process, &mut drafts, &mut joiner, &mut terms)?;
-    Ok(Joined { drafted: Drafted { terms, totals, drafts }, phrases, joiner })
+    Ok(Joined { drafted: Drafted { terms, totals, drafts, folders }, phrases, joiner })
 }
 
 /// Returns the words that are not stop words and occur often enough, and the tokens of all that are not
@@ -111,7 +111,7 @@ struct Search<'a> {
     pass: u32,
     process: &'a Process,
     settings: &'a DetectionSettings,
-    drafts: &'a [Draft],
+    drafts: &'a [OwnDraft],
     joiner: &'a mut Joiner,
     units: &'a Units,
     /// The documents of the process.
@@ -184,7 +184,7 @@ impl Search<'_> {
         let mut counter = PairCounter::new(self.units, self.settings.max_words, part);
         let mut joined = 0;
         for draft in self.drafts {
-            read(self.process, *draft, |document| {
+            read(self.process, draft, |document| {
                 joined += self.joiner.join(&mut document.terms);
                 counter.add(&document.terms);
                 if counter.len() >= PAIRS_A_FLUSH {
@@ -230,23 +230,18 @@ fn send(worker: &mut Worker, sums: &mut GrowingSums<u64, isize>, counter: &mut P
 fn recount(
     worker: &mut Worker,
     process: &Process,
-    drafts: &mut [Draft],
+    drafts: &mut [OwnDraft],
     joiner: &mut Joiner,
     terms: &mut TermCounter,
 ) -> Result<KeyTotals<TermKey, TermTotals>, Failure> {
     let mut frequencies = Frequencies::new(worker);
-    let (mut ids, mut counts) = (Vec::new(), Vec::new());
     for draft in drafts {
         let mut tokens = 0;
-        read(process, *draft, |document| {
+        read(process, draft, |document| {
             joiner.bag(document);
-            terms.begin_document();
-            for (&local, &count) in document.terms.iter().zip(&document.counts) {
-                terms.add_local(local, count);
-            }
-            tokens += terms.end_document(&mut ids, &mut counts);
+            tokens += count(terms, document);
         })?;
-        draft.tokens = tokens;
+        draft.figures.tokens = tokens;
         frequencies.counted(worker, terms, tokens);
         worker.step();
     }
@@ -256,15 +251,12 @@ fn recount(
 /// Passes each document of a draft to `visit`.
 fn read(
     process: &Process,
-    draft: Draft,
+    draft: &OwnDraft,
     mut visit: impl FnMut(&mut ShardDocument),
 ) -> Result<(), Failure> {
-    let path: PathBuf = process.output.temporary_path(&draft.name());
-    let mut reader = ShardReader::open(&path, Columns::Counts)?;
-    let mut document = ShardDocument::default();
-    while reader.read_into(&mut document)? {
-        visit(&mut document);
+    draft.read(Columns::Counts, |document| {
+        visit(document);
         process.progress.add(1);
-    }
-    Ok(())
+        Ok(())
+    })
 }

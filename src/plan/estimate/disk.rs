@@ -43,9 +43,9 @@ pub(super) fn shard_bytes(survey: &Survey) -> u64 {
 }
 
 impl Disk {
-    /// Returns the maximum at any time: the drafts are removed before there are tables.
+    /// Returns the maximum at any time: the drafts are removed once there are shards, before there are tables.
     pub(crate) fn total(&self) -> u64 {
-        self.drafts.max(self.shards + self.tables + self.model)
+        self.shards + self.drafts.max(self.tables + self.model)
     }
 
     /// Estimates the disk of a job, of which each checkpoint remembers these bytes besides the model, if there are

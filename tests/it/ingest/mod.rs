@@ -4,6 +4,8 @@
 mod counts;
 mod documents;
 mod fixture;
+#[cfg(debug_assertions)]
+mod journal;
 mod output;
 mod processes;
 mod refusals;

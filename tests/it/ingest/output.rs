@@ -135,7 +135,8 @@ fn what_is_complete_is_not_done_again_and_what_was_stopped_is() {
     // The state after a run that was stopped just before its end, with a shard of other blocks left over.
     fs::remove_file(job.output.path.join(COLLECTION_FILE)).unwrap();
     fs::write(job.output.path.join("corpus/shards/shard-00099.parquet"), "old").unwrap();
-    fs::write(job.output.path.join("_temporary/draft-0-0.parquet"), "half").unwrap();
+    fs::create_dir_all(job.output.path.join("_temporary/drafts/x")).unwrap();
+    fs::write(job.output.path.join("_temporary/drafts/x/0-0.parquet"), "half").unwrap();
     assert_eq!(fixture.ingest(1, &job).unwrap().collection, first);
     assert!(files(&job.output.path) == written);
 }

@@ -1,0 +1,269 @@
+//! Drafts that outlast their run, so that a stopped ingest does not read their blocks again.
+//!
+//! In each run a worker has a folder of its own, with a draft for each block that it has read and a journal. An entry of
+//! the journal declares a block done: the figures of its draft, the checksum, what else the block has shown, and the
+//! terms that it was the first to contain, because a draft has its worker's own term ids. Nothing is synced: an entry
+//! or a draft that is lost with its host does not match its checksum, and the block is read again.
+//!
+//! When ingest begins, each folder goes to one worker that sees it, which counts the drafts instead of their blocks.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::iter::{from_fn, zip};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use bytemuck::{Pod, Zeroable};
+use crc32fast::Hasher;
+use store::{Disk, Store, Writer};
+use timely::worker::Worker;
+
+use crate::dataflow::gather::{gather_records, gather_values};
+use crate::dataflow::process::Process;
+use crate::failure::Failure;
+use crate::wire::{packed, unpacked};
+use corpus::ShardDocument;
+use corpus::shard::{Columns, ShardReader};
+use corpus::terms::TermCounter;
+
+/// The name of a journal in its folder.
+const JOURNAL: &str = "journal";
+
+/// A block that was drafted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Draft {
+    /// The block's key, as one number in the order of the blocks.
+    pub(super) key: u64,
+    /// Its documents.
+    pub(super) documents: u64,
+    /// Those with a token.
+    pub(super) documents_with_tokens: u64,
+    /// Tokens found.
+    pub(super) tokens: u64,
+}
+
+/// A folder of drafts.
+#[derive(Debug)]
+pub(super) struct DraftFolder {
+    path: PathBuf,
+    /// This worker's term ids by those of the drafts; empty if they are the same.
+    ids: Vec<u32>,
+}
+
+impl DraftFolder {
+    /// Returns the path of a block's draft: no two blocks have the same.
+    pub(super) fn draft(&self, key: u64) -> PathBuf {
+        self.path.join(format!("{}-{}.parquet", key >> 32, key & u64::from(u32::MAX)))
+    }
+
+    /// Removes the folder.
+    pub(super) fn remove(&self) -> Result<(), Failure> {
+        store::remove_tree(&self.path).map_err(Failure::io(&self.path))
+    }
+}
+
+/// A draft of this worker, read in this run or taken over from a stopped one.
+#[derive(Clone, Debug)]
+pub(super) struct OwnDraft {
+    /// Its figures; at least 1 document.
+    pub(super) figures: Draft,
+    pub(super) folder: Rc<DraftFolder>,
+}
+
+impl OwnDraft {
+    /// Passes each document to `visit`, in this worker's term ids.
+    pub(super) fn read(
+        &self,
+        columns: Columns,
+        mut visit: impl FnMut(&mut ShardDocument) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let ids = &self.folder.ids;
+        let mut reader = ShardReader::open(&self.folder.draft(self.figures.key), columns)?;
+        let mut document = ShardDocument::default();
+        while reader.read_into(&mut document)? {
+            if !ids.is_empty() {
+                document.terms.iter_mut().for_each(|id| *id = ids[*id as usize]);
+            }
+            visit(&mut document)?;
+        }
+        Ok(())
+    }
+}
+
+/// Counts the terms of a draft's document, whose order is lost.
+pub(super) fn count(terms: &mut TermCounter, document: &mut ShardDocument) -> u64 {
+    terms.begin_document();
+    zip(&document.terms, &document.counts).for_each(|(&id, &count)| terms.add_local(id, count));
+    terms.end_document(&mut document.terms, &mut document.counts)
+}
+
+/// What a block has shown besides its documents.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Findings {
+    /// Bytes of the block's content.
+    pub(super) content_bytes: u64,
+    /// Places of keys or columns that no document of the worker has had so far.
+    pub(super) missing: Vec<usize>,
+    /// Why documents have no text: some of the block's reasons, each under its rank.
+    pub(super) remarks: Vec<([u64; 3], String)>,
+}
+
+/// An entry of a journal: the draft's figures and checksum and the bytes of the content; missing places; remarks; new
+/// terms.
+type Entry<'w> = ([u64; 7], Vec<usize>, Vec<([u64; 3], String)>, Vec<&'w str>);
+
+/// The journal of this worker in this run.
+pub(super) struct Journal {
+    pub(super) folder: Rc<DraftFolder>,
+    /// The number of terms in its entries.
+    terms: usize,
+}
+
+impl Journal {
+    /// Creates the worker's folder and its journal, whose drafts only an ingest with the same `key` takes over.
+    pub(super) fn create(worker: &Worker, process: &Process, key: &str) -> Result<Self, Failure> {
+        let run = process.output.run_name()?.unwrap_or_default();
+        let path = process.output.drafts().join(format!("{run}-{}", worker.index()));
+        store::create_folder(&path).map_err(Failure::io(&path))?;
+        let folder = Rc::new(DraftFolder { path, ids: Vec::new() });
+        let journal = Self { folder, terms: 0 };
+        journal.append(&packed([key]))?;
+        Ok(journal)
+    }
+
+    /// Declares a block done, whose draft is complete, or absent if it has no documents. `terms` are all of the
+    /// worker's.
+    pub(super) fn add(
+        &mut self,
+        draft: Draft,
+        findings: &Findings,
+        terms: &TermCounter,
+    ) -> Result<(), Failure> {
+        let Draft { key, documents, documents_with_tokens, tokens } = draft;
+        let path = self.folder.draft(key);
+        let [bytes, sum] = checksum(&path).map_err(Failure::io(path))?;
+        let Findings { content_bytes, missing, remarks } = findings.clone();
+        let figures = [key, documents, documents_with_tokens, tokens, bytes, sum, content_bytes];
+        let new = (self.terms..terms.len()).map(|id| terms.term(id as u32));
+        let entry: Entry<'_> = (figures, missing, remarks, new.collect());
+        self.append(&packed([entry]))?;
+        self.terms = terms.len();
+        Ok(())
+    }
+
+    fn append(&self, words: &[u64]) -> Result<(), Failure> {
+        let framed = [&[words.len() as u64, checksum_of(words)], words].concat();
+        let path = self.folder.path.join(JOURNAL);
+        Writer::append(&path)
+            .and_then(|mut file| file.write_all(bytemuck::cast_slice(&framed)))
+            .map_err(Failure::io(path))
+    }
+}
+
+/// The drafts that this worker takes over from stopped runs.
+#[derive(Default)]
+pub(super) struct TakenOver {
+    pub(super) drafts: Vec<(OwnDraft, Findings)>,
+    /// Their folders, and others that are to be removed.
+    pub(super) folders: Vec<Rc<DraftFolder>>,
+    /// The keys of the blocks of which some worker has taken over a draft.
+    pub(super) done: BTreeSet<u64>,
+}
+
+impl TakenOver {
+    /// Finds the drafts of stopped runs with the same `key` and deals them to the workers; removes those of others.
+    /// Interns their terms in `terms`. Every worker must call this, before one creates its [`Journal`].
+    pub(super) fn find(
+        worker: &mut Worker,
+        process: &Process,
+        key: &str,
+        terms: &mut TermCounter,
+    ) -> Result<Self, Failure> {
+        let (here, threads) = (process.placement.process, process.placement.threads);
+        let root = process.output.drafts();
+        let names =
+            if worker.index().is_multiple_of(threads) { Disk.names(&root)? } else { Vec::new() };
+        let names = names.into_iter().map(|name| (name, here)).collect();
+        let mut names: Vec<(String, usize)> = gather_values(worker, names);
+        names.sort();
+        let mut taken = Self::default();
+        for (number, sites) in names.chunk_by(|one, other| one.0 == other.0).enumerate() {
+            let (name, site) = &sites[number % sites.len()];
+            if site * threads + number / sites.len() % threads == worker.index() {
+                taken.read(root.join(name), key, terms)?;
+            }
+        }
+        let index = worker.index() as u64;
+        let keys: Vec<_> =
+            taken.drafts.iter().map(|(draft, _)| [draft.figures.key, index]).collect();
+        let mut is_first = Vec::with_capacity(keys.len());
+        for [key, owner] in gather_records(worker, &keys) {
+            let is_new = taken.done.insert(key);
+            is_first.extend((owner == index).then_some(is_new));
+        }
+        let mut is_first = is_first.into_iter();
+        taken.drafts.retain(|_| is_first.next() == Some(true));
+        Ok(taken)
+    }
+
+    /// Takes the intact drafts of a folder.
+    fn read(&mut self, path: PathBuf, key: &str, terms: &mut TermCounter) -> Result<(), Failure> {
+        let bytes = std::fs::read(path.join(JOURNAL)).unwrap_or_default();
+        let words: Vec<u64> = bytemuck::pod_collect_to_vec(&bytes[..bytes.len() / 8 * 8]);
+        let mut frames = frames(&words);
+        if frames.next().and_then(|frame| unpacked::<&str>(frame).next()) != Some(key) {
+            return DraftFolder { path, ids: Vec::new() }.remove();
+        }
+        let entries: Vec<Entry<'_>> = frames.map_while(|frame| unpacked(frame).next()).collect();
+        let new = entries.iter().flat_map(|(.., new)| new);
+        let ids = new.map(|term| terms.intern(term)).collect();
+        let folder = Rc::new(DraftFolder { path, ids });
+        for (figures, missing, remarks, _) in entries {
+            let [key, documents, documents_with_tokens, tokens, bytes, sum, content_bytes] =
+                figures;
+            if checksum(&folder.draft(key)).is_ok_and(|found| found == [bytes, sum]) {
+                let figures = Draft { key, documents, documents_with_tokens, tokens };
+                let draft = OwnDraft { figures, folder: Rc::clone(&folder) };
+                self.drafts.push((draft, Findings { content_bytes, missing, remarks }));
+            }
+        }
+        self.folders.push(folder);
+        Ok(())
+    }
+}
+
+/// Returns the contents of the frames of a journal, up to the first that is not intact.
+fn frames(mut words: &[u64]) -> impl Iterator<Item = &[u64]> {
+    from_fn(move || {
+        let (&[length, sum], rest) = words.split_first_chunk()?;
+        let (frame, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+        words = rest;
+        (checksum_of(frame) == sum).then_some(frame)
+    })
+}
+
+fn checksum_of(words: &[u64]) -> u64 {
+    crc32fast::hash(bytemuck::cast_slice(words)).into()
+}
+
+/// Returns the size of a draft and its checksum; zeros if there is none.
+fn checksum(path: &Path) -> io::Result<[u64; 2]> {
+    let mut file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok([0; 2]),
+        file => file?,
+    };
+    let (mut hasher, mut bytes) = (Hasher::new(), 0);
+    let mut chunk = vec![0; 1 << 18];
+    loop {
+        liveness::tick();
+        match file.read(&mut chunk)? {
+            0 => return Ok([bytes, hasher.finalize().into()]),
+            read => {
+                hasher.update(&chunk[..read]);
+                bytes += read as u64;
+            }
+        }
+    }
+}
