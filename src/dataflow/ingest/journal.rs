@@ -110,9 +110,9 @@ pub(super) struct Findings {
     pub(super) remarks: Vec<([u64; 3], String)>,
 }
 
-/// An entry of a journal: the draft's figures and checksum and the bytes of the content; missing places; remarks; new
-/// terms.
-type Entry<'w> = ([u64; 7], Vec<usize>, Vec<([u64; 3], String)>, Vec<&'w str>);
+/// An entry of a journal: the draft's figures and checksum and the bytes of the content; missing places; remarks; the
+/// texts of new terms, one after the other, and the length of each.
+type Entry<'w> = ([u64; 7], Vec<usize>, Vec<([u64; 3], String)>, (&'w str, &'w [u32]));
 
 /// The journal of this worker in this run.
 pub(super) struct Journal {
@@ -146,8 +146,12 @@ impl Journal {
         let [bytes, sum] = checksum(&path).map_err(Failure::io(path))?;
         let Findings { content_bytes, missing, remarks } = findings.clone();
         let figures = [key, documents, documents_with_tokens, tokens, bytes, sum, content_bytes];
-        let new = (self.terms..terms.len()).map(|id| terms.term(id as u32));
-        let entry: Entry<'_> = (figures, missing, remarks, new.collect());
+        let (mut texts, mut lengths) = (String::new(), Vec::new());
+        for term in (self.terms..terms.len()).map(|id| terms.term(id as u32)) {
+            texts.push_str(term);
+            lengths.push(term.len() as u32);
+        }
+        let entry: Entry<'_> = (figures, missing, remarks, (&texts, &lengths));
         self.append(&packed([entry]))?;
         self.terms = terms.len();
         Ok(())
@@ -217,8 +221,15 @@ impl TakenOver {
             return DraftFolder { path, ids: Vec::new() }.remove();
         }
         let entries: Vec<Entry<'_>> = frames.map_while(|frame| unpacked(frame).next()).collect();
-        let new = entries.iter().flat_map(|(.., new)| new);
-        let ids = new.map(|term| terms.intern(term)).collect();
+        let mut ids = Vec::new();
+        for (.., (texts, lengths)) in &entries {
+            let mut rest = *texts;
+            for &length in *lengths {
+                let (term, others) = rest.split_at(length as usize);
+                ids.push(terms.intern(term));
+                rest = others;
+            }
+        }
         let folder = Rc::new(DraftFolder { path, ids });
         for (figures, missing, remarks, _) in entries {
             let [key, documents, documents_with_tokens, tokens, bytes, sum, content_bytes] =
