@@ -194,8 +194,8 @@ impl Output {
     fn empty_temporary(&self) -> Result<(), Failure> {
         let folder = self.temporary();
         create_folder(&folder)?;
-        let names = Disk.names(&folder)?.into_iter().filter(|name| name != DRAFTS);
-        names.map(|name| Ok(Disk.remove(&folder.join(name))?)).collect()
+        let mut names = Disk.names(&folder)?.into_iter().filter(|name| name != DRAFTS);
+        names.try_for_each(|name| Ok(Disk.remove(&folder.join(name))?))
     }
 
     /// Whether a file or folder with this final name exists; if so, it is complete.
