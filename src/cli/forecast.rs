@@ -194,9 +194,7 @@ impl Forecast {
                 format!("{what} remembered, {}", figures::bytes(bytes))
             }
             None if train.memory == Memory::Off => nothing("train.memory is \"off\""),
-            None if train.passes.is_some_and(|n| n <= train.online_passes) => {
-                nothing("all passes are online")
-            }
+            None if passes <= u64::from(train.online_passes) => nothing("all passes are online"),
             None => nothing("assignments exceed train.memory_mib"),
         };
         format!(

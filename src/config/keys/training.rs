@@ -221,15 +221,17 @@ pub(super) const TRAIN: Section = rows! {
     /// at least 16, of 64 to 2048 documents each; `"norms"` derives it from the norms of the documents
     /// ([TRAINING.md](TRAINING.md#minibatches)). A Gibbs round samples up to eight minibatches.
     minibatch: Or(&["auto", "norms"], &Whole(1, COUNT)), Default("auto");
-    /// Maximum number of passes over the sample; `"auto"` is as many as draw 400 million tokens, from 20 to 200, or 1 to
-    /// 20 if nothing is remembered.
+    /// Maximum number of passes over the sample; `"auto"` follows from its size
+    /// ([TRAINING.md](TRAINING.md#defaults-that-follow-from-the-sample)): from 20 to 200 up to 200 million tokens, then
+    /// fewer; from 1 to 20 if nothing is remembered.
     passes: Or(AUTO, &Whole(1, COUNT)), Default("auto");
     /// Whether assignments are remembered: `"on"`, `"off"`, or decided by `memory_mib`. If off, all passes are online,
     /// the 2012 paper's algorithm, and a sample larger than `sample_mib` is streamed from disk.
     memory: Word(words_of::<Memory>), Library(word(default().memory));
-    /// `"auto"` remembers assignments up to this many MiB (2 bytes per token) over all processes. `"cvb0"` ends with an
-    /// error if it takes more (2 bytes per topic, or label of its own, and distinct term of a document).
-    // The assignments of two billion tokens. A larger sample needs no remembered passes.
+    /// `"auto"` remembers assignments up to this many MiB (2 bytes per token) over all processes, so that the result does
+    /// not depend on their number. `"cvb0"` ends with an error if it takes more (2 bytes per topic, or label of its own,
+    /// and distinct term of a document).
+    // The assignments of two billion tokens. By default a larger sample has no Gibbs passes.
     memory_mib: Mib(NOT_NEGATIVE), Library(default().memory_bytes as f64 / MIB);
     /// Which documents a round visits. {words}. Where documents are drawn, a pass is as many draws as there are
     /// documents.

@@ -76,8 +76,7 @@ impl Seconds {
                 (schedule.passes * sizes.pairs(sizes.trained)) as f64 * topics * DENSE_PAIR
             }
             Counts::Assignments => {
-                let sweeps =
-                    1 + u64::from(job.train.burn_in_sweeps) + u64::from(job.train.kept_sweeps);
+                let sweeps = job.train.sweeps().draws();
                 let draws = online * sweeps + schedule.passes.saturating_sub(online);
                 draws as f64 * tokens / drawn
             }

@@ -50,9 +50,9 @@ const MINIBATCHES_A_ROUND: u64 = 8;
 /// Averaged counts below this are dropped: they are assignments that did not last.
 pub const AVERAGE_PRUNE: f64 = 0.01;
 
-/// Without a setting of the passes, they draw this many tokens, within bounds: these, if Gibbs passes are among them,
-/// or else those of the method.
-const TOKENS_DRAWN: u64 = 400_000_000;
+/// Without a setting of the passes, these are as many as visit the first number of tokens, within bounds: those of the
+/// method or, if Gibbs passes are among them, from 20, or fewer if they would visit the second number, to 200.
+const TOKENS_VISITED: [u64; 2] = [400_000_000, 4_000_000_000];
 const PASSES: [u64; 2] = [20, 200];
 
 /// How a round samples its documents.
@@ -160,15 +160,22 @@ impl Schedule {
         };
         let minibatch_count = document_count.div_ceil(minibatch).max(1);
         let gibbs_rounds = minibatch_count.div_ceil(MINIBATCHES_A_ROUND);
-        let passes = |[least, most]: [u64; 2]| {
-            let chosen = (TOKENS_DRAWN / token_count.max(1)).clamp(least, most);
-            settings.passes.map_or(chosen, u64::from)
-        };
-        let (passes, online_passes) = if method.has_gibbs_passes && settings.remember(token_count) {
-            let passes = passes(PASSES);
-            (passes, passes.min(u64::from(settings.online_passes)))
-        } else {
+        let [few, many] = TOKENS_VISITED.map(|tokens| tokens / token_count.max(1));
+        let passes =
+            |[least, most]: [u64; 2]| settings.passes.map_or(few.clamp(least, most), u64::from);
+        let online = u64::from(settings.online_passes);
+        let least = many.clamp(1, PASSES[0]);
+        let (passes, online_passes) = if !method.has_gibbs_passes {
             (passes(method.passes), passes(method.passes))
+        } else if settings.remember(token_count) {
+            let passes = passes([least, PASSES[1]]);
+            (passes, passes.min(online))
+        } else {
+            // As many draws of a token as with Gibbs passes, in online passes.
+            let sweeps = settings.sweeps().draws();
+            let draws = online.min(least) * sweeps + least.saturating_sub(online);
+            let passes = passes([(draws / sweeps).max(1), method.passes[1]]);
+            (passes, passes)
         };
         let gibbs = passes - online_passes;
         Self {
@@ -816,6 +823,28 @@ mod passes_tests {
             assert!(rounds.all(|round| !schedule.dissolves_after(round)));
             assert_eq!(schedule.spare_topics, dissolved.map_or(0, |_| 3));
         }
+    }
+
+    /// Returns the draws of a token in training on a sample of `tokens` tokens.
+    fn draws(memory: Memory, tokens: u64) -> u64 {
+        let settings = TrainSettings { memory, ..TrainSettings::default() };
+        let schedule = Schedule::new(&settings, tokens / 100, tokens, Norms::default());
+        let online = schedule.online_passes;
+        online * settings.sweeps().draws() + schedule.passes - online
+    }
+
+    #[test]
+    fn a_token_is_drawn_as_often_on_both_sides_of_the_memory_limit() {
+        let limit = TrainSettings::default().memory_bytes / 2;
+        assert_eq!([0, 1].map(|more| draws(Memory::Auto, limit + more)), [5, 5]);
+        for tokens in (63..4000).map(|millions| millions * 1_000_000) {
+            let [on, off] = [Memory::On, Memory::Off].map(|memory| draws(memory, tokens));
+            assert!((off..off + 5).contains(&on), "{tokens} tokens: {on}, {off}");
+        }
+        let known = [1, 5, 20, 200, 400, 1000].map(|millions| {
+            [Memory::On, Memory::Off].map(|memory| draws(memory, millions * 1_000_000))
+        });
+        assert_eq!(known, [[212, 100], [92, 100], [32, 100], [32, 30], [22, 20], [16, 15]]);
     }
 
     #[test]

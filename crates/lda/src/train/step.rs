@@ -168,6 +168,13 @@ pub struct Sweeps {
     pub kept: u32,
 }
 
+impl Sweeps {
+    /// Returns how often a visit draws each token.
+    pub fn draws(self) -> u64 {
+        1 + u64::from(self.burn_in) + u64::from(self.kept)
+    }
+}
+
 /// How the statistics of a method change the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
