@@ -38,8 +38,8 @@ const BOTH_WAYS: &str = "--processes N starts all processes on this machine; -n,
 const INCOMPLETE: &str = "pass -n COUNT, -p INDEX and --hosts FILE together, or provide them by the environment \
      (TOPICMILL_HOSTS and TOPICMILL_PROCESS, SLURM, Open MPI …)";
 
-/// The most threads for each core of a process that is alone. In each round, every thread tells every other what it has
-/// done, so that the time of a run grows with the square of the threads that share a core.
+/// The most threads for each core of a run on this machine alone. In each round, every thread tells every other what it
+/// has done, so that the time of a run grows with the square of the threads that share a core.
 const THREADS_A_CORE: usize = 4;
 /// More threads than any machine has cores.
 const MOST_THREADS: usize = 4096;
@@ -47,16 +47,25 @@ const MOST_THREADS: usize = 4096;
 const MOST_PROCESSES: usize = 1024;
 
 impl JobPlacement {
-    /// Checks the flags, and takes from the environment what they leave open. A process that is alone gets at most
-    /// [`THREADS_A_CORE`] threads for each of its cores.
+    /// Checks the flags, and takes from the environment what they leave open. A run on this machine alone gets at most
+    /// [`THREADS_A_CORE`] threads for each core, but one in each process.
     ///
     /// # Errors
     /// A number is out of range; flags exclude or need each other; the environment is inconsistent.
     pub(crate) fn check(args: &PlacementArgs) -> Result<Self, Failure> {
-        Ok(match Self::planned(args)? {
-            Self::Threads(threads) => Self::Threads(threads.min(THREADS_A_CORE * cores())),
-            other => other,
-        })
+        Ok(Self::planned(args)?.limited(cores()))
+    }
+
+    /// Limits the threads of a run on this machine alone.
+    fn limited(self, cores: usize) -> Self {
+        let most = |processes: usize| (THREADS_A_CORE * cores / processes).max(1);
+        match self {
+            Self::Threads(threads) => Self::Threads(threads.min(most(1))),
+            Self::Spawn { processes, threads } => {
+                Self::Spawn { processes, threads: threads.min(most(processes)) }
+            }
+            member @ Self::Member { .. } => member,
+        }
     }
 
     /// Checks the flags for a plan, perhaps for another machine; warns of more threads than this one has cores.
@@ -76,19 +85,18 @@ impl JobPlacement {
 
     /// Says that this machine has fewer cores than threads, if it has.
     fn too_many_threads(&self, cores: usize) -> Option<String> {
-        let (flag, threads, starts) = match *self {
-            Self::Threads(threads) if threads > THREADS_A_CORE * cores => {
-                let most = THREADS_A_CORE * cores;
-                ("-w", threads, format!("; a run here starts {most}"))
-            }
-            Self::Threads(threads) | Self::Member { here: mesh::Placement { threads, .. }, .. } => {
-                ("-w", threads, String::new())
-            }
-            Self::Spawn { processes, threads } => {
-                ("--processes", processes * threads, String::new())
-            }
+        let here = |placement: &Self| match placement {
+            Self::Spawn { processes, threads } => processes * threads,
+            one => one.threads(),
         };
+        let flag = if matches!(self, Self::Spawn { .. }) { "--processes" } else { "-w" };
+        let (threads, most) = (here(self), here(&self.clone().limited(cores)));
         (threads > cores).then(|| {
+            let starts = if most < threads {
+                format!("; a run here starts {most}")
+            } else {
+                String::new()
+            };
             format!(
                 "{flag}: {threads} threads for {cores} cores only wait for each other{starts}; the result is the same \
                  with fewer"

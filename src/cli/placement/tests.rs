@@ -115,11 +115,18 @@ fn more_threads_than_cores_are_told() {
     assert!(many.contains("a run here starts 32"), "{many}");
     let spread = told(JobPlacement::Spawn { processes: 3, threads: 4 });
     assert!(spread.starts_with("--processes: 12 threads"), "{spread}");
+    assert!(!spread.contains("starts"), "{spread}");
+    let many = told(JobPlacement::Spawn { processes: 5, threads: 16 });
+    assert!(many.contains("a run here starts 30"), "{many}");
 }
 
 #[test]
-fn a_process_that_is_alone_starts_at_most_four_threads_for_each_core() {
+fn a_run_on_one_machine_starts_at_most_four_threads_for_each_core() {
     let threads = |threads| JobPlacement::here(Some(threads)).map(|placement| placement.threads());
     assert_eq!(threads(1).unwrap(), 1);
     assert_eq!(threads(4096).unwrap(), (4 * cores()).min(4096));
+    for (processes, threads, limited) in [(2, 4, 4), (2, 5, 4), (3, 64, 2), (9, 3, 1)] {
+        let spread = JobPlacement::Spawn { processes, threads }.limited(2);
+        assert_eq!(spread, JobPlacement::Spawn { processes, threads: limited });
+    }
 }
