@@ -352,7 +352,7 @@ impl TermKey {
 
 /// Returns a hash of a term, the same in every process.
 #[inline]
-pub(super) fn hash(term: &str) -> u64 {
+pub fn hash(term: &str) -> u64 {
     TermKey::new(term).hash()
 }
 

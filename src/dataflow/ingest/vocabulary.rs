@@ -3,11 +3,12 @@
 //! a time, as it writes them; then each worker asks the owners of its own terms for their places.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::iter::zip;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use hashbrown::HashTable;
 use timely::worker::Worker;
 
 use super::drafts::Remarks;
@@ -19,7 +20,7 @@ use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
 use crate::wire::{packed, unpacked};
-use corpus::terms::TermCounter;
+use corpus::terms::{TermCounter, hash};
 use corpus::vocabulary::{
     Fingerprint, Rank, TermMap, TermStatus, Vocabulary, VocabularyTerm, destination, keep_those_of,
     prune,
@@ -251,14 +252,18 @@ fn ask_owners(
     kept: usize,
 ) -> TermMap {
     let (index, peers) = (worker.index(), worker.peers());
-    let destinations: HashMap<String, u32> = zip(owned, places)
-        .map(|(term, place)| (term.term, destination(place, term.status)))
-        .collect();
+    let hash_at = |&at: &u32| hash(&owned[at as usize].term);
+    let mut by_term = HashTable::with_capacity(owned.len());
+    for at in 0..owned.len() as u32 {
+        by_term.insert_unique(hash_at(&at), at, hash_at);
+    }
     let answers = Rc::new(RefCell::new(Outbox::new([index, peers])));
     let answering = Rc::clone(&answers);
     let answer = move |block: Block| {
         for (local, term) in unpacked::<(u64, &str)>(block.words()) {
-            if let Some(&destination) = destinations.get(term) {
+            let is_asked = |&at: &u32| owned[at as usize].term == term;
+            if let Some(&at) = by_term.find(hash(term), is_asked) {
+                let destination = destination(places[at as usize], owned[at as usize].status);
                 let answer = [local << 32 | u64::from(destination)];
                 answering.borrow_mut().send(0, block.source(), answer);
             }
