@@ -14,7 +14,7 @@ mod vocabulary;
 
 pub use super::error::{InputError, hint};
 pub use super::formats::InputFile;
-use examine::{Examiner, FoundFile, FoundFiles};
+use examine::{FoundFile, FoundFiles, input};
 pub use outputs::LOCK_MARK;
 use outputs::is_beside;
 use pattern::Matches;
@@ -80,7 +80,7 @@ impl Input {
 ///
 /// Patterns start from `settings.base`; each must match something. See [`InputError`] for what can be wrong.
 pub fn discover(settings: &CorpusSettings) -> Result<Input, InputError> {
-    Examiner::new(settings, false).input(find(settings)?, None)
+    Ok(input(settings, find(settings)?, false, None)?.0)
 }
 
 /// Finds the same files except unsupported ones, which are returned with their errors.
@@ -88,19 +88,17 @@ pub fn discover_supported(
     settings: &CorpusSettings,
 ) -> Result<(Input, Vec<(PathBuf, InputError)>), InputError> {
     let mut refused = Vec::new();
-    let input = Examiner::new(settings, false).input(find(settings)?, Some(&mut refused))?;
+    let (input, _) = input(settings, find(settings)?, false, Some(&mut refused))?;
     Ok((input, refused))
 }
 
 /// Finds the same files, and the fingerprint of the input: a digest (64 hexadecimal digits) that reveals changes
 /// cheaply. Opens each file once (compressed JSON twice).
 ///
-/// The digest is SHA-256 over every file's name, format, size, and first and last 64 KiB, including vocabularies;
-/// modification times do not count. For an object, its tag replaces the first and last 64 KiB.
+/// The digest is SHA-256 over that of every file: of its name, format, size, and first and last 64 KiB, including
+/// vocabularies; modification times do not count. For an object, its tag replaces the first and last 64 KiB.
 pub fn identify(settings: &CorpusSettings) -> Result<(Input, String), InputError> {
-    let mut examiner = Examiner::new(settings, true);
-    let input = examiner.input(find(settings)?, None)?;
-    Ok((input, examiner.fingerprint()))
+    input(settings, find(settings)?, true, None)
 }
 
 /// Returns whether no pattern of the job's input matches anything.
@@ -345,6 +343,27 @@ mod tests {
         assert_ne!(second, first);
         std::fs::rename(folder.path().join("b.txt"), folder.path().join("c.txt")).unwrap();
         assert_ne!(fingerprint(), second);
+    }
+
+    #[test]
+    fn many_files_keep_their_order_and_the_first_error_is_returned() {
+        let names: Vec<_> = (0..500).map(|number| format!("{number:03}.jsonl")).collect();
+        let files: Vec<_> = names.iter().map(|name| (name.as_str(), &b"{}"[..])).collect();
+        let (folder, settings) = folder(&files);
+        let (input, fingerprint) = identify(&settings).unwrap();
+        assert!(input.files.iter().map(|file| &file.name).eq(&names));
+        assert_eq!(identify(&settings).unwrap(), (input, fingerprint));
+        for number in [490, 300, 20] {
+            std::fs::write(folder.path().join(&names[number]), b"\xfd7zXZ\0").unwrap();
+            let error = identify(&settings).unwrap_err().to_string();
+            assert!(error.contains(&names[number]), "{error}");
+        }
+        let (input, refused) = discover_supported(&settings).unwrap();
+        let refused: Vec<_> = refused.iter().map(|(path, _)| path.file_name().unwrap()).collect();
+        assert_eq!(
+            (input.files.len(), refused),
+            (497, vec!["020.jsonl".as_ref(), "300.jsonl".as_ref(), "490.jsonl".as_ref()])
+        );
     }
 
     #[test]

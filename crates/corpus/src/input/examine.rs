@@ -7,7 +7,10 @@ use crate::formats::{FALLBACK, Format};
 use crate::settings::CorpusSettings;
 use sha2::{Digest, Sha256};
 use std::io::{self, Seek, SeekFrom};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use store::Source;
 
 /// Bytes at each end of a file that its fingerprint covers.
@@ -39,75 +42,109 @@ pub(super) struct FoundFiles {
     pub(super) not_files: Vec<String>,
 }
 
-/// A file, and the reason why it is no text if it is read as one.
-type Examined = (InputFile, Option<InputError>);
+/// The most threads that examine files: opening one waits for the disk or the network, not for a core.
+const THREADS: usize = 16;
+/// Fewest files for each of them.
+const FILES_A_THREAD: usize = 8;
+
+/// A file that is read.
+struct ExaminedFile {
+    file: InputFile,
+    /// Its fingerprint, if wanted.
+    digest: Option<[u8; 32]>,
+    /// The reason why it is no text, if it is read as one.
+    no_text: Option<InputError>,
+}
+
+/// Opens these files, except exports that were `written` beside outputs. Returns those that are read and, if wanted,
+/// their fingerprint: the digest of the files' digests, in the input's order.
+///
+/// Unsupported ones go to `refused`, with the error. Without it the first error is returned; but a text among other files
+/// that is no text is read, to be a document with a status.
+pub(super) fn input(
+    settings: &CorpusSettings,
+    FoundFiles { files: found, mut written, not_files }: FoundFiles,
+    wants_fingerprint: bool,
+    mut refused: Option<&mut Vec<(PathBuf, InputError)>>,
+) -> Result<(Input, String), InputError> {
+    let is_alone = found.iter().all(|file| unsupported(&file.name).is_some());
+    let refuses = refused.is_some();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let digest = wants_fingerprint.then(Sha256::new);
+        let mut examiner = Examiner { settings, digest, held: Vec::new() };
+        let mut examined = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(file) = found.get(place) else {
+                return examined;
+            };
+            let result = examiner.examine(file, file.is_named || is_alone || refuses);
+            if matches!(&result, Err(error) if !(refuses && error.is_unsupported())) {
+                next.store(found.len(), Ordering::Relaxed);
+            }
+            examined.push((place, result));
+        }
+    };
+    let threads = (found.len() / FILES_A_THREAD).clamp(1, THREADS);
+    let mut examined = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        // This thread works too: to the run it is alive as long as there are files.
+        let mut examined = work();
+        for other in others {
+            examined.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        examined
+    });
+    examined.sort_by_key(|(place, _)| *place);
+    let mut files = Vec::with_capacity(examined.len());
+    let mut no_texts = Vec::new();
+    let mut digest = Sha256::new();
+    for (place, result) in examined {
+        match (result, &mut refused) {
+            (Ok(None), _) => written.push(found[place].name.clone()),
+            (Ok(Some(examined)), _) => {
+                files.push(examined.file);
+                digest.update(examined.digest.unwrap_or_default());
+                no_texts.extend(examined.no_text);
+            }
+            (Err(error), Some(refused)) if error.is_unsupported() => {
+                refused.push((found[place].path.clone(), error));
+            }
+            (Err(error), _) => return Err(error),
+        }
+    }
+    let is_left = !files.is_empty() || refused.is_some_and(|refused| !refused.is_empty());
+    if !is_left {
+        return Err(InputError::nothing_left());
+    }
+    if no_texts.len() == files.len() && !files.is_empty() {
+        return Err(no_texts.swap_remove(0));
+    }
+    written.sort_unstable();
+    let total_bytes = files.iter().map(|file| file.bytes).sum();
+    Ok((Input { files, total_bytes, written, not_files }, hex::encode(digest.finalize())))
+}
 
 /// The state for opening files, each once (compressed JSON twice): for the size, compression, vocabulary and, if
 /// wanted, the fingerprint.
-pub(super) struct Examiner<'s> {
+struct Examiner<'s> {
     settings: &'s CorpusSettings,
+    /// That of the file that is open, if wanted.
     digest: Option<Sha256>,
     /// The start or the end of a file.
     held: Vec<u8>,
 }
 
-impl<'s> Examiner<'s> {
-    pub(super) fn new(settings: &'s CorpusSettings, wants_fingerprint: bool) -> Self {
-        Self { settings, digest: wants_fingerprint.then(Sha256::new), held: Vec::new() }
-    }
-
-    /// Opens these files, one after the other, except exports that were `written` beside outputs.
-    ///
-    /// Unsupported ones go to `refused`, with the error. Without it the error is returned; but a text among other files
-    /// that is no text is read, to be a document with a status.
-    pub(super) fn input(
-        &mut self,
-        FoundFiles { files: found, mut written, not_files }: FoundFiles,
-        mut refused: Option<&mut Vec<(PathBuf, InputError)>>,
-    ) -> Result<Input, InputError> {
-        let is_alone = found.iter().all(|file| unsupported(&file.name).is_some());
-        let mut files = Vec::with_capacity(found.len());
-        let mut no_texts = Vec::new();
-        for file in found {
-            let (name, path) = (file.name.clone(), file.path.clone());
-            let is_strict = file.is_named || is_alone || refused.is_some();
-            match (self.examine(file, is_strict), &mut refused) {
-                (Ok(None), _) => written.push(name),
-                (Ok(Some((file, no_text))), _) => {
-                    files.push(file);
-                    no_texts.extend(no_text);
-                }
-                (Err(error @ InputError::Unsupported(_)), Some(refused)) => {
-                    refused.push((path, error));
-                }
-                (Err(error), _) => return Err(error),
-            }
-        }
-        let is_left = !files.is_empty() || refused.is_some_and(|refused| !refused.is_empty());
-        if !is_left {
-            return Err(InputError::nothing_left());
-        }
-        if no_texts.len() == files.len() && !files.is_empty() {
-            return Err(no_texts.swap_remove(0));
-        }
-        written.sort_unstable();
-        let total_bytes = files.iter().map(|file| file.bytes).sum();
-        Ok(Input { files, total_bytes, written, not_files })
-    }
-
-    /// Returns the fingerprint of everything that was opened.
-    pub(super) fn fingerprint(self) -> String {
-        hex::encode(self.digest.unwrap_or_default().finalize())
-    }
-
+impl Examiner<'_> {
     /// Examines a file, unless topicmill has written it; with `is_strict`, refuses a text that is not only text, or more
     /// than one.
     fn examine(
         &mut self,
-        found: FoundFile,
+        found: &FoundFile,
         is_strict: bool,
-    ) -> Result<Option<Examined>, InputError> {
-        let (name, path, format) = (found.name, found.path, found.format);
+    ) -> Result<Option<ExaminedFile>, InputError> {
+        let (name, path, format) = (found.name.clone(), found.path.clone(), found.format);
         let unreadable = InputError::unreadable(&path);
         let (mut source, bytes) = self.open(&path).map_err(unreadable)?;
         let start = &self.held[..self.held.len().min(START_BYTES as usize)];
@@ -115,6 +152,7 @@ impl<'s> Examiner<'s> {
             return Ok(None);
         }
         if let Some(digest) = &mut self.digest {
+            *digest = Sha256::new();
             digest.update((name.len() as u64).to_le_bytes());
             digest.update(name.as_bytes());
             digest.update([format.number()]);
@@ -142,7 +180,8 @@ impl<'s> Examiner<'s> {
         let tag = source.tag().map(str::to_owned);
         let file =
             InputFile { name, path, format, compression, bytes, vocabulary, tag, is_copy: false };
-        Ok(Some((file, no_text)))
+        let digest = self.digest.clone().map(|digest| digest.finalize().into());
+        Ok(Some(ExaminedFile { file, digest, no_text }))
     }
 
     /// Returns the compression of a file whose start is held.
