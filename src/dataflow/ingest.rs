@@ -10,7 +10,8 @@
 //! frequent; then phrases are found and joined in the drafts (`phrases`), and the terms counted again.
 //!
 //! `collection.json` is written last, and the drafts are kept until then: a stopped ingest reads only blocks without a
-//! sound draft (`journal`), a complete one is skipped. Which worker reads which block is left to chance; no result depends on it.
+//! sound draft (`journal`), a complete one is skipped. Which worker reads which block is left to chance; no result
+//! depends on it.
 
 mod copies;
 mod drafts;

@@ -390,7 +390,7 @@ fn column<T: Array + Clone + 'static>(
 /// The compression of a shard's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShardCompression {
-    /// None, for drafts, which are read once and removed.
+    /// None, for drafts, which are read soon and removed.
     None,
     /// Zstandard, for shards that stay on disk.
     Zstd,

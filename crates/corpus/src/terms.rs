@@ -5,8 +5,8 @@
 //! Departures from a plain `HashMap<String, u32>`, because waiting for memory takes most of the time: a term of up to
 //! eleven bytes *is* its key, so that most tokens are found in one cache line, and growth rereads no term; and short
 //! tokens are looked up in batches, so that their cache misses overlap.
-//! Local ids depend on the documents that a worker met: they never leave the worker, except through
-//! [`TermMap`](super::vocabulary::TermMap), which maps them to term ids of the vocabulary.
+//! Local ids depend on the documents that a worker met: drafts have them, and
+//! [`TermMap`](super::vocabulary::TermMap) maps them to term ids of the vocabulary.
 
 use super::tokenizer::{ShortToken, TokenSink};
 

@@ -187,8 +187,8 @@ fn key_of(block: &Block) -> u64 {
     u64::from(source) << 32 | u64::from(number)
 }
 
-/// Drafts a block at `path`; if it has no documents, the file is removed. Removes from `missing` the places of [`named`] that a
-/// document has.
+/// Drafts a block at `path`; if it has no documents, the file is removed. Removes from `missing` the places of [`named`]
+/// that a document has.
 fn draft(
     process: &Process,
     path: &Path,

@@ -292,8 +292,7 @@ impl MeanField {
         Ok(())
     }
 
-    /// Computes the shares of the `index`-th term, whose topics are `listed`, given the terms before it; returns the tokens
-    /// without an entry.
+    /// Computes the shares of the `index`-th term given the terms before it; returns the tokens without an entry.
     fn begin_term(&mut self, index: usize, topics: &TermTopics) -> Result<f32, ImpossibleDraw> {
         let (term, row, count) = self.terms[index];
         let (listed, a) = (topics.of(term), &mut self.dirichlet[..]);
