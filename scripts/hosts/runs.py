@@ -173,7 +173,7 @@ class Ground:
 
     def reached(self, stage: str) -> bool:
         """Whether the run has begun a stage, from what the output contains."""
-        names = {"ingest": "_temporary", "train": "corpus", "project": "document_topics"}
+        names = {"ingest": "_temporary/drafts", "train": "corpus", "project": "document_topics"}
         marks = {"ingest": 2, "train": 3, "project": 2}
         folder = os.path.join(self.out, names[stage])
         if stage == "train":
