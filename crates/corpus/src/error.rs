@@ -150,11 +150,6 @@ impl InputError {
         Self::unsupported(path, "a pipe or device", remedy)
     }
 
-    /// Returns whether this is an [`InputError::Unsupported`].
-    pub(crate) fn is_unsupported(&self) -> bool {
-        matches!(self, Self::Unsupported(_))
-    }
-
     /// Returns an [`InputError::Unsupported`] for a file of this kind.
     pub(crate) fn unsupported(path: &Path, kind: &str, remedy: &str) -> Self {
         let path = path.display();

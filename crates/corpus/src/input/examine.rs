@@ -46,6 +46,8 @@ pub(super) struct FoundFiles {
 const THREADS: usize = 16;
 /// Fewest files for each of them.
 const FILES_A_THREAD: usize = 8;
+/// Files that are examined before an error among them is returned.
+const FILES_AT_ONCE: usize = 4096;
 
 /// A file that is read.
 struct ExaminedFile {
@@ -59,8 +61,8 @@ struct ExaminedFile {
 /// Opens these files, except exports that were `written` beside outputs. Returns those that are read and, if wanted,
 /// their fingerprint: the digest of the files' digests, in the input's order.
 ///
-/// Unsupported ones go to `refused`, with the error. Without it the first error is returned; but a text among other files
-/// that is no text is read, to be a document with a status.
+/// Unsupported ones go to `refused`, with the error. Without it the first error is returned; but a text among other
+/// files that is no text is read, to be a document with a status.
 pub(super) fn input(
     settings: &CorpusSettings,
     FoundFiles { files: found, mut written, not_files }: FoundFiles,
@@ -69,6 +71,50 @@ pub(super) fn input(
 ) -> Result<(Input, String), InputError> {
     let is_alone = found.iter().all(|file| unsupported(&file.name).is_some());
     let refuses = refused.is_some();
+    let mut files = Vec::with_capacity(found.len());
+    let mut no_texts = Vec::new();
+    let mut digest = Sha256::new();
+    let mut found = found.into_iter();
+    loop {
+        let some: Vec<FoundFile> = found.by_ref().take(FILES_AT_ONCE).collect();
+        if some.is_empty() {
+            break;
+        }
+        let is_strict = |file: &FoundFile| file.is_named || is_alone || refuses;
+        for (place, result) in examine_all(settings, &some, wants_fingerprint, is_strict) {
+            match (result, &mut refused) {
+                (Ok(None), _) => written.push(some[place].name.clone()),
+                (Ok(Some(examined)), _) => {
+                    files.push(examined.file);
+                    digest.update(examined.digest.unwrap_or_default());
+                    no_texts.extend(examined.no_text);
+                }
+                (Err(error @ InputError::Unsupported(_)), Some(refused)) => {
+                    refused.push((some[place].path.clone(), error));
+                }
+                (Err(error), _) => return Err(error),
+            }
+        }
+    }
+    let is_left = !files.is_empty() || refused.is_some_and(|refused| !refused.is_empty());
+    if !is_left {
+        return Err(InputError::nothing_left());
+    }
+    if no_texts.len() == files.len() && !files.is_empty() {
+        return Err(no_texts.swap_remove(0));
+    }
+    written.sort_unstable();
+    let total_bytes = files.iter().map(|file| file.bytes).sum();
+    Ok((Input { files, total_bytes, written, not_files }, hex::encode(digest.finalize())))
+}
+
+/// Examines files on several threads; returns the result of each, in their order.
+fn examine_all(
+    settings: &CorpusSettings,
+    found: &[FoundFile],
+    wants_fingerprint: bool,
+    is_strict: impl Fn(&FoundFile) -> bool + Sync,
+) -> Vec<(usize, Result<Option<ExaminedFile>, InputError>)> {
     let next = AtomicUsize::new(0);
     let work = || {
         let digest = wants_fingerprint.then(Sha256::new);
@@ -79,11 +125,7 @@ pub(super) fn input(
             let Some(file) = found.get(place) else {
                 return examined;
             };
-            let result = examiner.examine(file, file.is_named || is_alone || refuses);
-            if matches!(&result, Err(error) if !(refuses && error.is_unsupported())) {
-                next.store(found.len(), Ordering::Relaxed);
-            }
-            examined.push((place, result));
+            examined.push((place, examiner.examine(file, is_strict(file))));
         }
     };
     let threads = (found.len() / FILES_A_THREAD).clamp(1, THREADS);
@@ -97,33 +139,7 @@ pub(super) fn input(
         examined
     });
     examined.sort_by_key(|(place, _)| *place);
-    let mut files = Vec::with_capacity(examined.len());
-    let mut no_texts = Vec::new();
-    let mut digest = Sha256::new();
-    for (place, result) in examined {
-        match (result, &mut refused) {
-            (Ok(None), _) => written.push(found[place].name.clone()),
-            (Ok(Some(examined)), _) => {
-                files.push(examined.file);
-                digest.update(examined.digest.unwrap_or_default());
-                no_texts.extend(examined.no_text);
-            }
-            (Err(error), Some(refused)) if error.is_unsupported() => {
-                refused.push((found[place].path.clone(), error));
-            }
-            (Err(error), _) => return Err(error),
-        }
-    }
-    let is_left = !files.is_empty() || refused.is_some_and(|refused| !refused.is_empty());
-    if !is_left {
-        return Err(InputError::nothing_left());
-    }
-    if no_texts.len() == files.len() && !files.is_empty() {
-        return Err(no_texts.swap_remove(0));
-    }
-    written.sort_unstable();
-    let total_bytes = files.iter().map(|file| file.bytes).sum();
-    Ok((Input { files, total_bytes, written, not_files }, hex::encode(digest.finalize())))
+    examined
 }
 
 /// The state for opening files, each once (compressed JSON twice): for the size, compression, vocabulary and, if

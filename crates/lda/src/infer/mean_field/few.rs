@@ -14,8 +14,8 @@
 //! of each term's step (as close as departure 2, slower); two iterations with a longer last step (worse); rows read where
 //! they are, instead of copied (no faster).
 
-use crate::infer::ImpossibleDraw;
 use super::FETCHED;
+use crate::infer::ImpossibleDraw;
 use crate::infer::sampler::check;
 use crate::model::factors::{CHUNK, Chunk, FactorTable, Row, flat, flat_mut};
 
