@@ -8,7 +8,7 @@ use super::args::{PlacementArgs, RunArgs};
 use super::launch::relay;
 use super::placement::JobPlacement;
 use super::{Display, Exit, Failure, figures, machine, plan, summary};
-use crate::config::state::recorded_state;
+use crate::config::state::{OutputState, recorded_state};
 use crate::config::{Job, Stages, word};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::run as run_stages;
@@ -52,6 +52,10 @@ pub(super) fn describe(
     }
     let mut rows = plan::describe(job, placement);
     let state = match recorded_state(job) {
+        Ok((
+            OutputState::Complete | OutputState::Resumable { .. } | OutputState::OtherJob { .. },
+            _,
+        )) if args.overwrite => "written again, by --overwrite".to_owned(),
         Ok((state, _)) => state.to_string(),
         // The run itself decides whether it can do without what is damaged.
         Err(failure) if failure.exit == Exit::Data || args.overwrite => "damaged".to_owned(),

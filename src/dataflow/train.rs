@@ -97,7 +97,11 @@ pub fn train(
     let process = &plan.process;
     let mut workers = TrainWorker::new(worker, plan, priors, saved);
     process.progress.begin("train", "rounds", Some(plan.schedule.round_count()));
-    process.progress.resume(workers.steps.progress.rounds);
+    let rounds = workers.steps.progress.rounds;
+    if rounds > 0 {
+        process.progress.resume(rounds);
+        process.progress.note(format!("resumed after round {rounds}"));
+    }
     workers.recall()?;
     let stopped_early = run(&plan.schedule, &process.job.train, &mut workers)?;
     plan.model.settle(process, workers.steps.part);

@@ -122,6 +122,10 @@ pub(super) fn draft_all(
     let key = [env!("TOPICMILL_BUILD"), &process.job.corpus_hash(), &source.fingerprint].join(" ");
     let TakenOver { drafts: taken, mut folders, done } =
         TakenOver::find(worker, process, &key, drafter.terms_mut())?;
+    if !done.is_empty() && worker.index().is_multiple_of(process.placement.threads) {
+        process.progress.note(format!("{} blocks were drafted before", done.len()));
+        tracing::info!(blocks = done.len(), "ingest resumes: these were drafted before");
+    }
     let mut journal = Journal::create(worker, process, &key)?;
     folders.push(Rc::clone(&journal.folder));
     let mut frequencies = Frequencies::new(worker);
