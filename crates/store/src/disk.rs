@@ -141,12 +141,13 @@ pub fn remove_folder(folder: &Path) -> io::Result<()> {
     fs::remove_dir(folder).or_else(absent_is(()))
 }
 
-/// Removes a folder, if it exists, and its content in the order of names. Links are removed, not followed.
+/// Removes a folder or a file, if it exists, and a folder's content in the order of names. Links are removed, not
+/// followed.
 ///
 /// # Errors
 /// The file system refuses.
 pub fn remove_tree(folder: &Path) -> io::Result<()> {
-    if folder.is_symlink() {
+    if folder.is_symlink() || folder.is_file() {
         return remove_file(folder);
     }
     let mut entries = match fs::read_dir(folder) {

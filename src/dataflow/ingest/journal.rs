@@ -259,12 +259,12 @@ fn checksum_of(words: &[u64]) -> u64 {
     crc32fast::hash(bytemuck::cast_slice(words)).into()
 }
 
-/// Returns the size of a draft and its checksum; zeros if there is none.
+/// Returns the size of a draft and its checksum; zeros if there is no such file.
 fn checksum(path: &Path) -> io::Result<[u64; 2]> {
-    let mut file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok([0; 2]),
-        file => file?,
-    };
+    if !path.is_file() {
+        return Ok([0; 2]);
+    }
+    let mut file = File::open(path)?;
     let (mut hasher, mut bytes) = (Hasher::new(), 0);
     let mut chunk = vec![0; 1 << 18];
     loop {

@@ -142,6 +142,7 @@ fn a_damaged_draft_or_journal_is_read_again_and_drafts_of_another_job_are_remove
     let journal = &site.drafts("journal")[0];
     let bytes = fs::read(journal).unwrap();
     fs::write(journal, &bytes[..bytes.len() - 9]).unwrap();
+    fs::write(site.0.path("out/_temporary/drafts/.nfs01"), "").unwrap();
     let (output, steps) = site.ingest("out", "", "-w 2");
     assert!(output.status.success(), "{}", said(&output));
     assert_eq!(
