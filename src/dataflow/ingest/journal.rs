@@ -177,7 +177,8 @@ pub(super) struct TakenOver {
 }
 
 impl TakenOver {
-    /// Finds the drafts of stopped runs with the same `key` and deals them to the workers; removes those of others.
+    /// Finds the drafts that stopped runs with the same `key` have left, and deals them to the workers; removes all
+    /// others.
     /// Interns their terms in `terms`. Every worker must call this, before one creates its [`Journal`].
     pub(super) fn find(
         worker: &mut Worker,

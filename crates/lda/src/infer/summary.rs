@@ -2,7 +2,7 @@
 //! entropy, the likelihood. The same for a collection and for a stream of documents.
 
 use super::Bag;
-use crate::math::lanes::{dot, dot_at, sum_of_entropies};
+use crate::math::lanes::{dot, dot_at, entropy};
 use crate::math::special::ln;
 use crate::model::factors::FactorTable;
 
@@ -79,11 +79,6 @@ fn heaviest(proportions: &[f32]) -> (f32, u16) {
         }
     }
     best
-}
-
-/// Returns −Σ θ_k ln θ_k in nats.
-fn entropy(proportions: &[f32]) -> f32 {
-    -sum_of_entropies(proportions)
 }
 
 /// How many terms have their rows looked up before any is read, and read before any logarithm is taken: rows are

@@ -35,28 +35,28 @@ pub(crate) fn dot_at(a: &[f32], k: &[u16], b: &[f32]) -> f32 {
 
 /// Σ_k a_k.
 pub(crate) fn sum(a: &[f32]) -> f32 {
+    sum_of(a, |x| x)
+}
+
+/// −Σ_k a_k ln a_k in nats, of numbers ≥ 0.
+pub(crate) fn entropy(a: &[f32]) -> f32 {
+    -sum_of(a, |x| x * ln(x))
+}
+
+/// Σ_k f(a_k).
+#[inline(always)]
+fn sum_of(a: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     let mut sums = [0.0; 8];
     let a = a.chunks_exact(8);
-    let rest: f32 = a.remainder().iter().sum();
+    let rest: f32 = a.remainder().iter().map(|&x| f(x)).sum();
     for x in a {
-        sums.iter_mut().zip(x).for_each(|(sum, x)| *sum += x);
+        sums.iter_mut().zip(x).for_each(|(sum, &x)| *sum += f(x));
     }
     sums.iter().sum::<f32>() + rest
 }
 
-/// Σ_k a_k ln a_k of numbers ≥ 0, to about 10⁻⁶ of it.
-pub(crate) fn sum_of_entropies(a: &[f32]) -> f32 {
-    let mut sums = [0.0; 8];
-    let a = a.chunks_exact(8);
-    let rest: f32 = a.remainder().iter().map(|&x| x * ln(x)).sum();
-    for x in a {
-        sums.iter_mut().zip(x).for_each(|(sum, &x)| *sum += x * ln(x));
-    }
-    sums.iter().sum::<f32>() + rest
-}
-
-/// Returns the logarithm of a positive number, to two units in the last place, by operations that processors have for
-/// several numbers at a time; finite at 0.
+/// Returns the natural logarithm of a positive number, by operations that processors have for several numbers at a time;
+/// finite at 0. The error is below 2.5·10⁻⁷ of it, or 1.3·10⁻⁷ near 1.
 ///
 /// With x = 2ᵉ m, ½ √2 ≤ m < √2 and f = m − 1, it is e ln 2 + f − f²/2 + f³ P(f) (Cephes, `logf`).
 #[inline(always)]
@@ -102,6 +102,6 @@ mod tests {
             let (is, should) = (f64::from(ln(x)), libm::log(f64::from(x)));
             assert!((is - should).abs() <= 2.5e-7 * should.abs().max(0.5), "{x}: {is}, {should}");
         }
-        assert_eq!(sum_of_entropies(&[0.0; 9]), 0.0);
+        assert_eq!(entropy(&[0.0; 9]), 0.0);
     }
 }
