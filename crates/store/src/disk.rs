@@ -123,6 +123,64 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
+/// Gives a file a second name or, where the file system has no links, copies it. Syncs neither.
+///
+/// # Errors
+/// The file system refuses, or `to` exists.
+pub fn link(from: &Path, to: &Path) -> io::Result<()> {
+    faulty::before("link", &[from, to])?;
+    match fs::hard_link(from, to) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            fs::copy(from, to)?;
+            sync_file(to)
+        }
+        linked => linked,
+    }
+}
+
+/// Exchanges the names of two folders, and syncs the folder that contains both. At every moment there are folders of
+/// both names; where the file system cannot do that, there is for a moment none of the name `one`, and what was there
+/// is at `aside`: [`restore`] puts it back.
+///
+/// # Errors
+/// The file system refuses.
+pub fn exchange(one: &Path, other: &Path, aside: &Path) -> io::Result<()> {
+    faulty::before("exchange", &[one, other])?;
+    if exchange_at_once(one, other).is_err() {
+        exchange_in_steps(one, other, aside)?;
+    }
+    sync_folder(folder_of(one))
+}
+
+fn exchange_in_steps(one: &Path, other: &Path, aside: &Path) -> io::Result<()> {
+    rename(one, aside)?;
+    rename(other, one)?;
+    rename(aside, other)
+}
+
+/// Ends an [`exchange`] that was interrupted while there was no folder of the name `one`.
+///
+/// # Errors
+/// The file system refuses.
+pub fn restore(one: &Path, aside: &Path) -> io::Result<()> {
+    if !one.exists() && aside.exists() {
+        rename(aside, one)?;
+        sync_folder(folder_of(one))?;
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn exchange_at_once(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange_at_once(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Removes a file, if it exists.
 ///
 /// # Errors
@@ -382,6 +440,30 @@ mod tests {
         assert!(!root.path().join("a").exists());
         let error = create_folder(&outside.join("below")).unwrap_err();
         assert!(!matches!(error.kind(), io::ErrorKind::NotFound), "a file is in the way: {error}");
+    }
+
+    #[test]
+    fn folders_exchange_their_names_at_once_or_in_steps() {
+        let root = tempfile::tempdir().unwrap();
+        let [one, other, aside] = ["one", "other", "aside"].map(|name| root.path().join(name));
+        for (folder, text) in [(&one, "1"), (&other, "2")] {
+            create_folder(folder).unwrap();
+            write(&folder.join("x"), text.as_bytes()).unwrap();
+        }
+        let read = |folder: &Path| fs::read_to_string(folder.join("x")).unwrap();
+        exchange(&one, &other, &aside).unwrap();
+        assert_eq!([read(&one), read(&other)], ["2", "1"]);
+        exchange_in_steps(&one, &other, &aside).unwrap();
+        assert_eq!([read(&one), read(&other)], ["1", "2"]);
+        rename(&one, &aside).unwrap();
+        restore(&one, &aside).unwrap();
+        restore(&one, &aside).unwrap();
+        assert_eq!([read(&one), read(&other)], ["1", "2"]);
+        assert!(!aside.exists());
+        let linked = other.join("y");
+        link(&one.join("x"), &linked).unwrap();
+        assert_eq!(fs::read(&linked).unwrap(), b"1");
+        assert!(link(&other.join("x"), &linked).is_err());
     }
 
     #[test]

@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 pub use disk::{
-    Disk, Scratch, Temporary, Writer, create_folder, remove_file, remove_folder,
-    remove_temporaries, remove_tree, rename, sync_folder, write,
+    Disk, Scratch, Temporary, Writer, create_folder, exchange, link, remove_file, remove_folder,
+    remove_temporaries, remove_tree, rename, restore, sync_folder, write,
 };
 pub use lock::run_in;
 pub use source::Source;
