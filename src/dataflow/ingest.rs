@@ -352,6 +352,7 @@ fn collection(
         grouped: settings.group.is_some() || source.input.has_volumes(),
         labels: Vec::new(),
         phrases: Vec::new(),
+        additions: Vec::new(),
         shards,
     }
 }

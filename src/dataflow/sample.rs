@@ -84,9 +84,10 @@ pub(crate) fn sample_rule(
     collection: &Collection,
 ) -> Result<SampleRule, Failure> {
     let (settings, seed) = (&process.job.sample, process.job.model.seed);
+    let [documents, with_terms] = collection.before_additions();
     let wanted = match settings.size {
-        SampleSize::Documents(wanted) if wanted < collection.documents_with_terms => wanted,
-        _ => return Ok(SampleRule::new(settings, seed, u64::MAX)),
+        SampleSize::Documents(wanted) if wanted < with_terms => wanted,
+        _ => return Ok(SampleRule::new(settings, seed, u64::MAX).of_first(documents)),
     };
     let mut smallest = SmallestKeys::new(wanted);
     for_each_document(
@@ -96,14 +97,14 @@ pub(crate) fn sample_rule(
         collection,
         Columns::Status,
         |number, document| {
-            if document.status.has_terms() {
+            if document.status.has_terms() && number < documents {
                 smallest.add(SampleRule::key(seed, number));
             }
             Ok(())
         },
     )?;
     let bound = smallest_bound(worker, &smallest, wanted);
-    Ok(SampleRule::new(settings, seed, bound))
+    Ok(SampleRule::new(settings, seed, bound).of_first(documents))
 }
 
 /// Returns the `wanted`-th smallest of all keys, of which each worker has kept that many; `u64::MAX`

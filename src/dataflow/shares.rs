@@ -22,8 +22,14 @@ impl Shares {
     /// Returns those of a process of a run over `collection`.
     pub(super) fn of(process: &Process, collection: &Collection) -> Arc<Self> {
         let make = || {
-            let all = collection.shards.iter().map(|shard| shard.bytes).sum();
-            let parts = parts(&collection.shards, process.job.output.part_size(all));
+            // Parts stay as they are when documents are added.
+            let of_batch = |batch: Range<usize>| {
+                let shards = &collection.shards[batch.clone()];
+                let all = shards.iter().map(|shard| shard.bytes).sum();
+                let parts = parts(shards, process.job.output.part_size(all)).into_iter();
+                parts.map(move |part| batch.start + part.start..batch.start + part.end)
+            };
+            let parts: Vec<_> = collection.batches().flat_map(of_batch).collect();
             let (first, step) = (process.placement.process, process.placement.processes());
             let own: Vec<usize> = (0..parts.len()).skip(first).step_by(step).collect();
             let shards = own.iter().flat_map(|&part| parts[part].clone()).collect();

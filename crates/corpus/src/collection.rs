@@ -5,6 +5,7 @@
 //! and settings produce the same bytes.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::{fs, io};
 
@@ -63,8 +64,23 @@ pub struct Collection {
     /// The phrases that were found, by pass, name and first token; empty where the job looks for none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phrases: Vec<Phrase>,
+    /// The documents that were added after the model was trained, in order; their shards follow all others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additions: Vec<Addition>,
     /// The shards, in the order of their documents.
     pub shards: Vec<ShardEntry>,
+}
+
+/// Documents that were added to a collection together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Addition {
+    /// Files, folders and globs, as `corpus.input` has them.
+    pub input: Vec<String>,
+    /// Their first shard.
+    pub first_shard: usize,
+    /// Fingerprint of their input, in hexadecimal.
+    pub input_fingerprint: String,
 }
 
 /// One shard of a collection; its number is its place in the list.
@@ -174,6 +190,16 @@ impl Collection {
                 refuse(format!("shard {number} has more documents than there are numbers"))
             })?;
         }
+        let mut shards = collection.additions.iter().map(|addition| addition.first_shard);
+        let mut least = 1;
+        let misplaced = |&first: &usize| {
+            let is_misplaced = first < least || first >= collection.shards.len();
+            least = first + 1;
+            is_misplaced
+        };
+        if let Some(first) = shards.find(misplaced) {
+            return Err(refuse(format!("an addition begins at shard {first}")));
+        }
         if next != collection.documents {
             return Err(refuse(format!(
                 "{next} documents in the shards instead of {}",
@@ -188,6 +214,49 @@ impl Collection {
         let mut json = serde_json::to_string_pretty(self).expect("texts and numbers are JSON");
         json.push('\n');
         json
+    }
+
+    /// Appends the documents of another collection, which come from `input`. Its terms have the numbers of this one's and
+    /// may be followed by more.
+    pub fn append(&mut self, added: Self, input: &[String]) {
+        self.additions.push(Addition {
+            input: input.to_vec(),
+            first_shard: self.shards.len(),
+            input_fingerprint: added.input_fingerprint,
+        });
+        let first_document = self.documents;
+        self.shards.extend(added.shards.into_iter().map(|shard| ShardEntry {
+            first_document: first_document + shard.first_document,
+            ..shard
+        }));
+        for (status, documents) in added.documents_by_status {
+            *self.documents_by_status.entry(status).or_default() += documents;
+        }
+        self.input_files += added.input_files;
+        self.input_bytes += added.input_bytes;
+        self.documents += added.documents;
+        self.documents_with_terms += added.documents_with_terms;
+        self.tokens_total += added.tokens_total;
+        self.tokens_in_vocabulary += added.tokens_in_vocabulary;
+        self.tokens_stopped += added.tokens_stopped;
+        self.terms_total = added.terms_total;
+        self.grouped |= added.grouped;
+    }
+
+    /// Returns the shards of the documents that were ingested together: the first ones, then each addition.
+    pub fn batches(&self) -> impl Iterator<Item = Range<usize>> {
+        let starts = self.additions.iter().map(|addition| addition.first_shard);
+        let ends = starts.clone().chain([self.shards.len()]);
+        std::iter::once(0).chain(starts).zip(ends).map(|(start, end)| start..end)
+    }
+
+    /// Returns the part of the collection that the model was trained on a sample of: its documents, and those with
+    /// terms. Others were added later.
+    pub fn before_additions(&self) -> [u64; 2] {
+        let shards = self.batches().next().unwrap_or_default();
+        self.shards[shards].iter().fold([0, 0], |[documents, with_terms], shard| {
+            [documents + shard.documents, with_terms + shard.documents_with_terms]
+        })
     }
 
     /// Returns the path of a shard in the output folder.
@@ -242,8 +311,30 @@ mod tests {
             grouped: true,
             labels: Vec::new(),
             phrases: Vec::new(),
+            additions: Vec::new(),
             shards,
         }
+    }
+
+    #[test]
+    fn documents_that_are_appended_follow_all_others() {
+        let mut all = collection(&[3, 4]);
+        for (sizes, fingerprint) in [(&[5, 1][..], "x"), (&[2][..], "y")] {
+            let input_fingerprint = fingerprint.to_owned();
+            let added = Collection { input_fingerprint, terms_total: 9, ..collection(sizes) };
+            all.append(added, &["in".to_owned()]);
+        }
+        let firsts: Vec<u64> = all.shards.iter().map(|shard| shard.first_document).collect();
+        assert_eq!(firsts, [0, 3, 7, 12, 13]);
+        assert_eq!(all.batches().collect::<Vec<_>>(), [0..2, 2..4, 4..5]);
+        assert_eq!(all.before_additions(), [7, 7]);
+        assert_eq!((all.documents, all.documents_by_status["ok"], all.terms_total), (15, 15, 9));
+        assert_eq!(all.additions[1].input_fingerprint, "y");
+        let path = Path::new("c.json");
+        assert_eq!(Collection::from_json(&all.to_json(), path).unwrap(), all);
+        all.additions[1].first_shard = 6;
+        let error = Collection::from_json(&all.to_json(), path).unwrap_err().to_string();
+        assert!(error.contains("an addition begins at shard 6"), "{error}");
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub struct SampleRule {
     /// Documents whose key is at most this are in the sample.
     bound: u64,
     held_out: f64,
+    /// Documents from this one on are not in the sample.
+    documents: u64,
 }
 
 impl SampleRule {
@@ -48,7 +50,13 @@ impl SampleRule {
             SampleSize::Fraction(share) => (share * 2f64.powi(64)) as u64,
             SampleSize::Documents(_) => nth_key,
         };
-        Self { seed, bound, held_out: settings.held_out }
+        Self { seed, bound, held_out: settings.held_out, documents: u64::MAX }
+    }
+
+    /// Returns the rule for a collection to which others were added after its first `documents`: they are not sampled.
+    #[must_use]
+    pub fn of_first(self, documents: u64) -> Self {
+        Self { documents, ..self }
     }
 
     /// Returns the random key by which documents enter the sample, the smallest first.
@@ -58,7 +66,7 @@ impl SampleRule {
 
     /// Returns the split of a document that has terms.
     pub fn split(&self, document: u64) -> Split {
-        if Self::key(self.seed, document) > self.bound {
+        if document >= self.documents || Self::key(self.seed, document) > self.bound {
             Split::Projected
         } else if hash_unit(self.seed, Stage::HeldOut, document, 0) < self.held_out {
             Split::HeldOut
@@ -170,6 +178,9 @@ mod tests {
         assert!((share(Split::HeldOut) - 0.025).abs() < 0.002);
         let all = SampleRule::new(&settings(SampleSize::Fraction(1.0), 0.0), 7, 0);
         assert!((0..1000).all(|d| all.split(d) == Split::Sample));
+        let of_first = all.of_first(500);
+        assert!((0..500).all(|d| of_first.split(d) == Split::Sample));
+        assert!((500..1000).all(|d| of_first.split(d) == Split::Projected));
     }
 
     #[test]
