@@ -37,10 +37,13 @@ pub(crate) const LOGS: &str = "logs";
 /// The folder of drafts in `_temporary`.
 const DRAFTS: &str = "drafts";
 
+/// The folder of the notes of projected parts, which stay so that documents can be added to the result.
+pub(crate) const NOTES_FOLDER: &str = "corpus/projected";
+
 /// Folders beside the tables whose whole content is topicmill's.
 const FOLDERS: [&str; 5] = ["corpus", "model", "checkpoints", LOGS, TEMPORARY];
 /// Files that the process that wrote them reads again: if the output is in an object store, it keeps their copies.
-const READ_AGAIN: [&str; 3] = ["corpus/", "model/", "checkpoints/projected/"];
+const READ_AGAIN: [&str; 2] = ["corpus/", "model/"];
 /// The file of a finished result that contains its job.
 pub(crate) const JOB_FILE: &str = "job.toml";
 /// Files at the root.
@@ -447,7 +450,7 @@ impl Manifest {
         for folder in ["model", "corpus"] {
             let names = output.names(folder)?.into_iter();
             let paths = names.map(|name| format!("{folder}/{name}"));
-            for path in paths.filter(|path| path != SHARDS_FOLDER) {
+            for path in paths.filter(|path| ![SHARDS_FOLDER, NOTES_FOLDER].contains(&&**path)) {
                 let (bytes, sha256) = hash_file(&output.local(&path)?)?;
                 self.files.push(FileManifest { path, bytes, sha256 });
             }

@@ -20,10 +20,14 @@ table! {
 }
 
 impl VocabularyRow {
-    /// Returns all rows.
+    /// Returns all rows: the kept terms by number, then the others by their bytes.
     pub(crate) fn all(vocabulary: &Vocabulary) -> impl Iterator<Item = Self> {
-        vocabulary.terms().iter().enumerate().map(|(place, term)| Self {
-            term_id: (place < vocabulary.kept()).then_some(place as i32),
+        let kept = (0..).zip(vocabulary.kept_terms()).map(|(place, term)| (Some(place), term));
+        // Terms of documents that were added later follow all others.
+        let mut others: Vec<_> = vocabulary.terms()[vocabulary.kept()..].iter().collect();
+        others.sort_by(|a, b| a.term.cmp(&b.term));
+        kept.chain(others.into_iter().map(|term| (None, term))).map(|(place, term)| Self {
+            term_id: place,
             term: term.term.clone(),
             count: term.tokens as i64,
             document_count: term.documents as i64,

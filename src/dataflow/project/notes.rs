@@ -10,13 +10,14 @@ use super::ProjectPlan;
 use crate::dataflow::process::Process;
 use crate::dataflow::shares::Shares;
 use crate::failure::Failure;
+use crate::tables::output::NOTES_FOLDER;
 use crate::tables::tally::Tally;
 use crate::tables::{FileMetadata, PartInfo, part_name};
 use corpus::collection::Collection;
 
 /// Returns the path of the note of a part, below the output's root.
 fn note_name(number: usize) -> String {
-    format!("checkpoints/projected/part-{number:05}.json")
+    format!("{NOTES_FOLDER}/part-{number:05}.json")
 }
 
 /// A part's note: what it was projected with, its files, and its tally.

@@ -209,7 +209,7 @@ fn one_of_two_is_killed_in_training_and_in_projection() {
     kill_one(children, 0);
     assert!(!place.server.has("killed/model/topics.model"), "too late");
     let mut children = place.start_two("killed");
-    place.wait_for("killed/checkpoints/projected", &mut children[0]);
+    place.wait_for("killed/corpus/projected", &mut children[0]);
     kill_one(children, 1);
     assert!(!place.server.has("killed/_SUCCESS"), "killed too late");
     // A single process resumes from the files of the two.
@@ -271,7 +271,7 @@ fn a_server_that_is_away_for_a_while_is_waited_for() {
     place.server.stop();
     sleep(Duration::from_secs(5));
     place.server.restart();
-    place.wait_for("patient/checkpoints/projected", &mut run);
+    place.wait_for("patient/corpus/projected", &mut run);
     place.server.freeze();
     sleep(Duration::from_secs(5));
     place.server.thaw();
