@@ -3,6 +3,7 @@
 //! `command` lists the subcommands, each of which is one file; `args` holds the flags that several files read, as
 //! typed, and `placement` checks those that say where a job runs. `summary` shows the end of a run.
 
+mod add;
 mod args;
 mod beside;
 mod command;
@@ -78,6 +79,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Train(args) => run::run(&args.run, &args.placement, Stages::Train),
         Command::Project(args) if args.is_stream() => project_stream::run(&args),
         Command::Project(args) => run::run(&args.run, &args.placement, Stages::Project),
+        Command::Add(args) => add::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Launch(args) => launch::run(&args),
         Command::Plan(args) => plan::run(&args),

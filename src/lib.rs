@@ -42,6 +42,8 @@ pub mod config;
 
 pub mod result;
 
+pub mod grow;
+
 pub mod plan;
 
 pub mod export;

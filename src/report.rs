@@ -118,7 +118,7 @@ fn facts(root: &Path, collection: &Collection) -> Result<Facts, Failure> {
         (count > 0).then(|| (status.name().to_owned(), count))
     });
     Ok(Facts {
-        inputs: inputs(root),
+        inputs: inputs(root, collection),
         documents: collection.documents,
         documents_with_terms: collection.documents_with_terms,
         statuses: statuses.collect(),
@@ -133,8 +133,8 @@ fn facts(root: &Path, collection: &Collection) -> Result<Facts, Failure> {
     })
 }
 
-/// Returns the last path segments of `corpus.input` in the saved job, if it can be read.
-fn inputs(root: &Path) -> Vec<String> {
+/// Returns the last path segments of `corpus.input` in the saved job, if it can be read, and of what was added.
+fn inputs(root: &Path, collection: &Collection) -> Vec<String> {
     let text = std::fs::read_to_string(root.join(JOB_FILE)).unwrap_or_default();
     let job: toml::Table = text.parse().unwrap_or_default();
     let input = job.get("corpus").and_then(|corpus| corpus.get("input"));
@@ -142,7 +142,8 @@ fn inputs(root: &Path) -> Vec<String> {
         Some(toml::Value::Array(all)) => all.iter().collect(),
         other => other.into_iter().collect::<Vec<_>>(),
     };
-    let names = all.into_iter().filter_map(toml::Value::as_str);
+    let added = collection.additions.iter().flat_map(|addition| &addition.input);
+    let names = all.into_iter().filter_map(toml::Value::as_str).chain(added.map(String::as_str));
     let last = |name: &str| {
         let name = name.trim_end_matches('/');
         clip(name.rsplit('/').next().unwrap_or(name), bounds::NAME_CHARS)

@@ -3,6 +3,7 @@
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::Failure;
+use super::add::{self, AddArgs};
 use super::args::{
     CompletionsArgs, InspectArgs, NewArgs, PlacedRunArgs, PlanArgs, StatusArgs, SynthArgs,
     TopicsArgs, VerifyArgs,
@@ -76,6 +77,9 @@ pub(crate) enum Command {
     /// Project only, with a trained model: every document, or a stream of new ones
     #[command(after_help = project_stream::EXAMPLES)]
     Project(ProjectArgs),
+    /// Add documents to a finished result, with its model
+    #[command(after_help = add::EXAMPLES)]
+    Add(AddArgs),
     /// Measure a job's model, or an external one, on documents of its collection
     #[command(after_help = evaluate::EXAMPLES)]
     Evaluate(EvaluateArgs),

@@ -90,6 +90,7 @@ pub(super) fn start(
 }
 
 /// This process, as one of a run.
+#[derive(Clone)]
 pub(super) struct Here {
     pub(super) placement: mesh::Placement,
     pub(super) settings: ClusterSettings,
@@ -209,7 +210,18 @@ fn run_here(job: Job, stages: Stages, args: &RunArgs, here: Here) -> Result<(), 
 /// Runs this process's workers and shows the result.
 fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> Result<(), Failure> {
     let display = here.display;
-    let screen = show(process, display);
+    let summary = summarized(process, stages, here)?;
+    let is_first = process.placement.process == 0;
+    if is_first { summary::print(summary, &process.job, &args.set, display) } else { Ok(()) }
+}
+
+/// Runs this process's workers while showing their progress; prints the warnings.
+pub(super) fn summarized(
+    process: &Arc<Process>,
+    stages: Stages,
+    here: Here,
+) -> Result<Summary, Failure> {
+    let screen = show(process, here.display);
     let summary = run_stages(process, stages, here.settings);
     drop(screen);
     let mut warnings = process.warnings();
@@ -227,7 +239,7 @@ fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> R
     let mut summary = summary?;
     summary.peak_memory_bytes = machine::peak_resident_bytes();
     summary.warnings = warnings;
-    if is_first { summary::print(summary, &process.job, &args.set, display) } else { Ok(()) }
+    Ok(summary)
 }
 
 /// Returns one warning for all documents without text, which names the first.

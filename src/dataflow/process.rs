@@ -63,6 +63,8 @@ pub struct Process {
     pub(crate) progress: Progress,
     /// Whether results that the stages write again are removed first.
     pub(crate) overwrites: bool,
+    /// Whether its documents are added to the result in `vocabulary.from`: all terms keep the numbers they have there.
+    pub(crate) adds: bool,
     meeting: Meeting,
     is_joined: AtomicBool,
     values: Mutex<BTreeMap<&'static str, Arc<Once<SharedValue>>>>,
@@ -82,6 +84,7 @@ impl Process {
             placement,
             progress: Progress::default(),
             overwrites: false,
+            adds: false,
             meeting,
             is_joined: AtomicBool::new(false),
             values: Mutex::default(),

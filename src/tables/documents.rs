@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::document_topics::DocumentTopicRow;
 use super::manifest::Manifest;
 use super::check::{DocumentTotals, VerifyReport};
-use super::records::{Records, records, table};
+use super::records::{Records, record, records, table};
 use super::schema::Row;
 use crate::failure::Failure;
 use corpus::sample::Split;
@@ -34,6 +34,14 @@ table! {
         entropy: Option<f32>,          /// Entropy of the proportions, in nats.
         loglik_per_token: Option<f64>, /// Log-likelihood of its tokens in the vocabulary given its proportions, nats per token.
         dropped_mass: Option<f32>,     /// Proportions below the threshold or beyond the top N, summed; 1 − Σ weight.
+    }
+}
+
+record! {
+    /// The input's own id of a document.
+    "documents";
+    pub(crate) struct SourceId {
+        pub(crate) source_id: String,
     }
 }
 

@@ -101,6 +101,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
             "observe",
             "config",
             "result",
+            "grow",
             "plan",
             "export",
             "report",

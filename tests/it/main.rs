@@ -11,6 +11,7 @@
     reason = "helpers outside of #[test] functions may fail a test, or speak for it, too"
 )]
 
+mod add;
 mod agreement;
 mod architecture;
 #[cfg(target_os = "linux")]

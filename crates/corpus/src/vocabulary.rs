@@ -147,7 +147,8 @@ impl Vocabulary {
         self.place(term).map(|place| self.terms[place as usize].status)
     }
 
-    fn place(&self, term: &str) -> Option<u32> {
+    /// Returns the term's index in [`terms`](Self::terms), if the collection has it.
+    pub fn place(&self, term: &str) -> Option<u32> {
         let same = |&place: &u32| self.terms[place as usize].term == term;
         self.index.find(hash(term), same).copied()
     }

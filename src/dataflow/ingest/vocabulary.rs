@@ -66,7 +66,8 @@ pub(super) fn agree(
     })?;
     let mut owned = owned_terms(totals);
     if let Some(before) = &*before {
-        add_absent(worker, before, &mut owned);
+        let present = if process.adds { before.terms() } else { before.kept_terms() };
+        add_absent(worker, present, &mut owned);
         keep_those_of(before, &mut owned, &stop_list);
     } else {
         prune(&mut owned, documents[0], &job.vocabulary, &stop_list, |ranks, n| {
@@ -78,7 +79,11 @@ pub(super) fn agree(
     if counts.kept_and_found == 0 && worker.index() == 0 {
         return Err(Failure::data(nothing_kept(process, &counts, documents, remarks)));
     }
-    let order = |term: &VocabularyTerm| order(term, (*before).as_ref());
+    let order = |term: &VocabularyTerm| match &*before {
+        // Shards have the numbers of all terms, kept or not.
+        Some(before) if process.adds => [before.place(&term.term).map_or(u64::MAX, u64::from), 0],
+        before => order(term, before.as_ref()),
+    };
     let total: u64 = counts.by_status.iter().sum();
     if total >= u64::from(u32::MAX - 1) {
         return Err(Failure::data(format!(
@@ -142,14 +147,14 @@ fn order(term: &VocabularyTerm, before: Option<&Vocabulary>) -> [u64; 2] {
     }
 }
 
-/// Adds those kept terms of another vocabulary which this worker owns and the collection lacks.
-fn add_absent(worker: &Worker, before: &Vocabulary, owned: &mut Vec<VocabularyTerm>) {
+/// Adds those `terms` of another vocabulary which this worker owns and the collection lacks.
+fn add_absent(worker: &Worker, terms: &[VocabularyTerm], owned: &mut Vec<VocabularyTerm>) {
     let is_mine = |term: &&VocabularyTerm| owner_of(&term.term, worker.peers()) == worker.index();
     let is_absent =
         |term: &&VocabularyTerm| owned.binary_search_by(|own| own.term.cmp(&term.term)).is_err();
-    let kept = before.kept_terms().iter().filter(is_mine).filter(is_absent);
+    let absent = terms.iter().filter(is_mine).filter(is_absent);
     let absent: Vec<_> =
-        kept.map(|term| VocabularyTerm { tokens: 0, documents: 0, ..term.clone() }).collect();
+        absent.map(|term| VocabularyTerm { tokens: 0, documents: 0, ..term.clone() }).collect();
     owned.extend(absent);
     owned.sort_by(|a, b| a.term.cmp(&b.term));
 }
@@ -433,7 +438,7 @@ mod tests {
                 let is_mine = |term: &VocabularyTerm| owner_of(&term.term, workers) == index;
                 let mut owned: Vec<_> = terms(count).into_iter().filter(is_mine).collect();
                 if let Some(before) = before {
-                    add_absent(worker, before, &mut owned);
+                    add_absent(worker, before.kept_terms(), &mut owned);
                     keep_those_of(before, &mut owned, &BTreeSet::new());
                 } else {
                     let stop_list = BTreeSet::from(["t3".to_owned()]);

@@ -1,0 +1,141 @@
+//! `topicmill add RESULT INPUT…`: documents for a finished result, which it then has as if they had been there when it
+//! was made.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+
+use super::args::RunArgs;
+use super::placement::JobPlacement;
+use super::run::{Here, dispatch, summarized, watched};
+use super::{Failure, figures, summary};
+use crate::config::{Job, Stages};
+use crate::grow::Addition;
+use crate::observe::summary::Summary;
+use crate::tables::output::{Output, REPORT};
+use corpus::input::identify;
+use mesh::interrupt::{self, Words};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  topicmill add out/news wires/2026-11-29.jsonl
+  topicmill add out/archive 'boxes/17/**/*.txt' -w 8
+
+Reads the documents with the settings of the result, keeps its terms and its topics, and infers the
+topics of the new documents. All tables and the report then include them. Readers find the result as
+it was until everything is complete. An addition that was killed is resumed by the same command.";
+
+/// What to do with a document whose id the result has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnDuplicate {
+    /// Add nothing.
+    Error,
+    /// Add it as another document.
+    Keep,
+}
+
+/// Flags of add.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AddArgs {
+    /// The folder of a finished result
+    #[arg(value_name = "RESULT")]
+    pub(crate) result: PathBuf,
+    /// Folders, files and globs with the new documents
+    #[arg(value_name = "INPUT", required = true)]
+    pub(crate) input: Vec<String>,
+    /// What to do with documents whose ids the result has
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "error")]
+    pub(crate) on_duplicate: OnDuplicate,
+    /// Threads [default: the machine's cores]
+    #[arg(short = 'w', long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Print only errors and warnings
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Print one JSON object per line on stdout: progress, unless --quiet, then the summary
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Adds documents to a result.
+///
+/// # Errors
+/// The flags are wrong; there is no finished result, or it is in use; its documents are not of a kind that can be added
+/// to; it has one of the new documents; any error that ends a run.
+pub(super) fn run(args: &AddArgs) -> Result<(), Failure> {
+    let addition = Addition::to(&args.result)?;
+    super::check_finished(addition.result())?;
+    let placement = JobPlacement::here(args.threads)?;
+    let run = RunArgs { quiet: args.quiet, json: args.json, ..RunArgs::default() };
+    interrupt::set_words(Words {
+        deferred: "stopping at the next point from which the addition can resume",
+        ended: "rerun the same command to resume; the result is as it was",
+    });
+    let job = Job::load(addition.result(), &[])?;
+    dispatch(job, &run, Stages::Project, &placement, |job, here| {
+        // The lock keeps other runs away.
+        let lock = Output::lead(addition.result())?;
+        let summary = add(&addition, job.clone(), args, &run, &here)?;
+        drop(lock);
+        match summary {
+            Some(summary) => summary::print(summary, &job, &[], here.display),
+            None => Ok(()),
+        }
+    })
+}
+
+/// Ingests the documents, and makes the next result; `None` if the input was added before.
+fn add(
+    addition: &Addition,
+    job: Job,
+    args: &AddArgs,
+    run: &RunArgs,
+    here: &Here,
+) -> Result<Option<Summary>, Failure> {
+    let ingest = addition.ingest_job(&job, &args.input)?;
+    let (_, fingerprint) = identify(&ingest.corpus)?;
+    if addition.is_done(&fingerprint)? {
+        addition.clean()?;
+        if !args.quiet {
+            super::say(&format!("{}: has this input already", addition.result().display()));
+        }
+        return Ok(None);
+    }
+    addition.forget_other(&fingerprint)?;
+    let output = here.output(&ingest, addition.added())?;
+    let mut process = here.process(ingest, output, run);
+    if let Some(process) = Arc::get_mut(&mut process) {
+        process.adds = true;
+    }
+    let mut ingested = Summary::default();
+    watched(&process, Stages::Ingest, || {
+        ingested = summarized(&process, Stages::Ingest, here.clone())?;
+        Ok(())
+    })?;
+    drop(process);
+    if args.on_duplicate == OnDuplicate::Error {
+        addition.refuse_known()?;
+    }
+    let output = here.output(&job, addition.next())?;
+    addition.assemble(&output, &args.input)?;
+    let process = here.process(job, output, run);
+    let mut summary = Summary::default();
+    watched(&process, Stages::Project, || {
+        summary = summarized(&process, Stages::Project, here.clone())?;
+        Ok(())
+    })?;
+    drop(process);
+    addition.publish()?;
+    if !args.quiet && !args.json {
+        super::say(&format!(
+            "added {} documents to {}",
+            figures::grouped(ingested.documents),
+            addition.result().display()
+        ));
+    }
+    summary.output = addition.result().to_owned();
+    summary.report = summary.report.map(|_| addition.result().join(REPORT));
+    summary.ingest = ingested.ingest;
+    Ok(Some(summary))
+}

@@ -1,0 +1,207 @@
+//! Documents that are added to a finished result: as if they had been there, all of them or none.
+
+use std::sync::LazyLock;
+
+use crate::workdir::{Workdir, said};
+
+const JOB: &str = r#"
+[corpus]
+input = "a-old.jsonl"
+group = "section"
+metadata = ["year"]
+block_mib = 0.02
+[phrases]
+detect = true
+[vocabulary]
+min_documents = 3
+[sample]
+documents = 300
+[model]
+topics = 4
+seed = 9
+[train]
+passes = 6
+[project]
+trends = ["year"]
+[output]
+path = "old"
+"#;
+
+const PROJECTED: &str = r#"
+[corpus]
+input = "a-old.jsonl"
+group = "section"
+metadata = ["year"]
+block_mib = 0.02
+[model]
+from = "old"
+[project]
+trends = ["year"]
+[output]
+path = "first"
+"#;
+
+/// Returns documents of four topics, some with words that no other file has.
+fn documents(count: u64, seed: u64) -> String {
+    let mut state = seed;
+    let mut below = |bound: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % bound
+    };
+    let mut lines = String::new();
+    for number in 0..count {
+        let topic = ["a", "b", "c", "d"][below(4) as usize];
+        let word = |below: &mut dyn FnMut(u64) -> u64| match below(12) {
+            0 => "magnetic northpole".to_owned(),
+            1 => "the".to_owned(),
+            2 => format!("fresh{seed}x{}", below(40)),
+            _ => format!("word{topic}{}", below(25)),
+        };
+        let words: Vec<_> = (0..30).map(|_| word(&mut below)).collect();
+        let (section, year) = (below(3), 1990 + below(4) + seed);
+        lines += &format!(
+            "{{\"id\": \"{seed}-{number}\", \"section\": \"{section}of{seed}\", \"year\": {year}, \"text\": \"{}\"}}\n",
+            words.join(" ")
+        );
+    }
+    lines
+}
+
+/// Returns a folder with a trained result, `old`; with `first`, the same documents projected onto its model; and with
+/// documents to be added.
+fn finished() -> Workdir {
+    static FINISHED: LazyLock<Workdir> = LazyLock::new(|| {
+        let ground = Workdir::new().with_job(JOB);
+        for (name, count, seed) in [("a-old", 400, 1), ("b-new", 150, 2), ("c-more", 60, 3)] {
+            ground.write(&format!("{name}.jsonl"), documents(count, seed));
+        }
+        ground.write("first.toml", PROJECTED);
+        ground.succeed("run job.toml --quiet -w 2");
+        ground.succeed("run first.toml --quiet -w 2");
+        ground
+    });
+    Workdir::copy_of(&FINISHED)
+}
+
+/// Returns the names in the folder that begin with a dot: what additions leave.
+fn left(ground: &Workdir) -> Vec<String> {
+    let entries = std::fs::read_dir(ground.root()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with('.')).collect()
+}
+
+#[test]
+fn documents_that_are_added_are_as_if_they_had_been_there() {
+    let ground = finished();
+    let all = ground.path("all.toml");
+    let inputs = r#"input = ["a-old.jsonl", "b-new.jsonl", "c-more.jsonl"]"#;
+    let job = PROJECTED.replace(r#"input = "a-old.jsonl""#, inputs).replace("first", "all");
+    std::fs::write(all, job).unwrap();
+    ground.succeed("run all.toml --quiet -w 2");
+    ground.succeed("add first b-new.jsonl --quiet -w 1");
+    ground.succeed("add first c-more.jsonl --quiet -w 3");
+    for table in std::fs::read_dir(ground.path("all")).unwrap() {
+        let name = table.unwrap().file_name().to_string_lossy().into_owned();
+        if ground.path(&format!("all/{name}/part-00000.parquet")).exists() {
+            let [all, added] = ["all", "first"].map(|out| ground.table(&format!("{out}/{name}")));
+            assert!(all == added, "{name}");
+        }
+    }
+    let sound = ground.digest("first");
+    assert!(left(&ground).is_empty());
+    let said_again = ground.output("add first c-more.jsonl -w 1");
+    assert!(said_again.status.success() && said(&said_again).contains("has this input already"));
+    assert_eq!(ground.digest("first"), sound);
+}
+
+#[test]
+fn a_trained_result_keeps_its_model_and_its_sample() {
+    let ground = finished();
+    let read = |table: &str| ground.table(&format!("old/{table}"));
+    let before = ["documents", "document_topics", "topic_terms", "training_log"].map(read);
+    ground.succeed("add old b-new.jsonl --quiet -w 2");
+    let after = ["documents", "document_topics", "topic_terms", "training_log"].map(read);
+    for (before, after) in before.iter().zip(&after) {
+        assert!(after.starts_with(before));
+    }
+    assert_eq!(after[0].len(), 550);
+    assert!(after[0][400..].iter().all(|row| row["split"] == "projected"));
+    assert_eq!((&before[2], &before[3]), (&after[2], &after[3]));
+    let alone = ground.digest("old");
+    ground.succeed("project job.toml --quiet -w 3 --overwrite");
+    assert_eq!(ground.digest("old"), alone, "projected again as a whole");
+}
+
+/// Every step of an addition is a place where it may be killed.
+#[cfg(debug_assertions)]
+#[test]
+fn an_addition_that_is_killed_adds_all_documents_or_none() {
+    let ground = finished();
+    let copy = || {
+        let copy = Workdir::copy_of(&ground);
+        std::fs::write(copy.path("first/.of-a-user"), "kept").unwrap();
+        copy
+    };
+    let add = |ground: &Workdir, fault: &str| {
+        let mut command = ground.command("add first c-more.jsonl --quiet -w 1");
+        if !fault.is_empty() {
+            command.env("TOPICMILL_FAULT", fault);
+        }
+        command.output().unwrap()
+    };
+    let whole = copy();
+    let trace = whole.path("trace");
+    let ended = add(&whole, &format!("count:{}", trace.display()));
+    assert!(ended.status.success(), "{}", said(&ended));
+    let steps = std::fs::read_to_string(&trace).unwrap().lines().count();
+    let [before, after] = [ground.digest("first"), whole.digest("first")];
+    assert!(steps > 100 && before != after);
+    // The last ones exchange and remove folders.
+    for step in (1..steps.saturating_sub(50)).step_by(19).chain(steps - 50..=steps) {
+        let killed = copy();
+        assert!(!add(&killed, &format!("crash:{step}")).status.success(), "step {step}");
+        if !killed.path("first").exists() {
+            panic!("step {step}: the result is gone");
+        }
+        let found = killed.digest("first");
+        assert!(found == before || found == after, "step {step}");
+        let again = add(&killed, "");
+        assert!(again.status.success(), "step {step}: {}", said(&again));
+        assert_eq!(killed.digest("first"), after, "step {step}");
+        let kept = std::fs::read_to_string(killed.path("first/.of-a-user"));
+        assert_eq!(kept.unwrap(), "kept", "step {step}");
+        assert!(left(&killed).is_empty(), "step {step}: {:?}", left(&killed));
+    }
+}
+
+#[test]
+fn what_an_earlier_addition_has_left_is_forgotten_by_one_of_other_documents() {
+    let ground = finished();
+    // Ingested, and refused.
+    ground.denied(65, "add first a-old.jsonl --quiet -w 1");
+    assert_eq!(left(&ground), [".first.added"]);
+    ground.succeed("add first b-new.jsonl --quiet -w 2");
+    assert!(left(&ground).is_empty());
+    assert_eq!(ground.table("first/documents").len(), 550);
+}
+
+#[test]
+fn results_that_cannot_grow_say_so() {
+    let ground = finished();
+    let known = ground.denied(65, "add first a-old.jsonl -w 1");
+    assert!(known.contains("same ids as 400") && known.contains("--on-duplicate keep"), "{known}");
+    ground.succeed("add first a-old.jsonl --quiet -w 1 --on-duplicate keep");
+    assert_eq!(ground.table("first/documents").len(), 800);
+    let missing = ground.denied(64, "add nowhere b-new.jsonl");
+    assert!(missing.contains("does not exist"), "{missing}");
+    let none = ground.denied(65, "add first nothing.jsonl");
+    assert!(none.contains("nothing.jsonl"), "{none}");
+    let remote = ground.denied(64, "add s3://bucket/out b-new.jsonl");
+    assert!(remote.contains("on this machine"), "{remote}");
+    ground.succeed("run job.toml --quiet -w 2 --set output.path=bare --set project.method=none");
+    let bare = ground.denied(64, "add bare b-new.jsonl");
+    assert!(bare.contains("are not projected") && bare.contains("model.from"), "{bare}");
+    std::fs::remove_file(ground.path("old/_SUCCESS")).unwrap();
+    let unfinished = ground.denied(65, "add old b-new.jsonl");
+    assert!(unfinished.contains("has not ended"), "{unfinished}");
+}
