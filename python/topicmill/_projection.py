@@ -70,14 +70,13 @@ def _ask(
             take(json.loads(line))
 
     arguments = ["project", os.fspath(path), "--stdin", "--quiet", *_job.threads(threads), *_job.flags(settings)]
-    _program.stream(arguments, parse, _texts.lines(texts, text_key=_text_key(path)))
+    _program.stream(arguments, parse, _texts.lines(texts, text_key=keys(path)[0]))
 
 
-def _text_key(path: os.PathLike[str]) -> str:
-    """Return the key under which the result's job looks for texts."""
-    job = tomllib.loads(Path(path, "job.toml").read_text(encoding="utf-8"))
-    key: str = job["corpus"]["text"][0]
-    return key
+def keys(path: os.PathLike[str]) -> tuple[str, str]:
+    """Return the keys under which the result's job looks for texts and their ids."""
+    corpus = tomllib.loads(Path(path, "job.toml").read_text(encoding="utf-8"))["corpus"]
+    return corpus["text"][0], corpus["id"] or "id"
 
 
 def csr(

@@ -13,7 +13,6 @@ import numpy as np
 
 # Keys of a line that are not metadata.
 RESERVED = ("id", "text")
-_ARGUMENTS = {"id": "ids"}
 _NAMES = "pass a list of label names for each text"
 
 
@@ -22,10 +21,12 @@ def lines(
     ids: Iterable[object] | None = None,
     metadata: Mapping[str, Iterable[object]] | None = None,
     text_key: str = "text",
+    id_key: str = "id",
+    first: int = 0,
 ) -> Iterator[str]:
-    """Yield one JSON object per text, with a line break.
+    """Yield one JSON object per text, with a line break; the keys are those under which a job looks for text and id.
 
-    Without `ids`, the id of a text is its position, from 0. A missing text (None, NaN, a
+    Without `ids`, the id of a text is its position, from `first`. A missing text (None, NaN, a
     null of pandas, polars or Arrow) is null, and gets the status ``empty``.
     """
     if isinstance(texts, (str, bytes)):
@@ -34,25 +35,29 @@ def lines(
         raise TypeError(f"texts is a {type(texts).__name__}: pass one of its columns")
     columns: dict[str, Iterator[object]] = {}
     if ids is not None:
-        columns["id"] = iter(ids)
+        columns[id_key] = iter(ids)
     for name, values in ({} if metadata is None else metadata).items():
-        if name in RESERVED:
+        if name in (*RESERVED, text_key, id_key):
             raise ValueError(f"a column of metadata cannot be named {name!r}: rename it")
         columns[name] = iter(values)
     count = 0
     for position, text in enumerate(texts):
-        line: dict[str, object] = {"id": str(position)}
+        line: dict[str, object] = {id_key: str(first + position)}
         for name, column in columns.items():
             value = plain(next(column, columns))
             if value is columns:
-                raise ValueError(f"{_ARGUMENTS.get(name, name)} has {position} values, fewer than there are texts")
+                raise ValueError(f"{_argument(name, id_key)} has {position} values, fewer than there are texts")
             line[name] = value
         line[text_key] = _text(text, position)
         yield json.dumps(line, default=str) + "\n"
         count += 1
     for name, column in columns.items():
         if next(column, columns) is not columns:
-            raise ValueError(f"{_ARGUMENTS.get(name, name)} has more values than the {count} texts")
+            raise ValueError(f"{_argument(name, id_key)} has more values than the {count} texts")
+
+
+def _argument(column: str, id_key: str) -> str:
+    return "ids" if column == id_key else column
 
 
 def label_lists(labels: Iterable[object]) -> Iterator[list[str]]:

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, overload
@@ -16,8 +16,9 @@ import numpy.typing as npt
 import pyarrow.dataset
 from scipy.sparse import csr_array
 
-from . import _copies, _display, _exports, _files, _program, _projection, _pyldavis, _tables
+from . import _copies, _display, _exports, _files, _program, _projection, _pyldavis, _tables, _texts
 from ._job import Settings, merged
+from ._job import threads as threads_flags
 from ._tables import Backend, Table
 from ._weights import DocumentDistance, DocumentWeight, LabelScore, TermWeight
 
@@ -369,6 +370,61 @@ class Result:
         chosen = merged(settings, keywords)
         theta, found = _projection.project(self.path, len(self.alpha), texts, threads, chosen)
         return (theta, found) if statuses else theta
+
+    def add(
+        self,
+        texts: Iterable[str | None] | os.PathLike[str],
+        *,
+        ids: Iterable[object] | None = None,
+        metadata: Mapping[str, Iterable[object]] | None = None,
+        threads: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        """Add texts to the result, with its terms and its topics.
+
+        Runs ``topicmill add``: tables and arrays then include the texts, after those that were there. If it is
+        interrupted, nothing is added.
+
+        Parameters
+        ----------
+        texts : iterable of str, or pathlib.Path
+            The texts, or files in the form of the result's own.
+        ids : iterable, optional
+            The texts' ids, which the result must not have; by default, their positions in it.
+        metadata : mapping of str to iterable, optional
+            The columns that the result's texts have, such as ``{"year": years}``; others are not read.
+        threads : int, optional
+            Threads; by default, one for each core.
+        verbose : bool, default False
+            Whether to show progress on standard error.
+
+        Raises
+        ------
+        TopicMillError
+            With the program's message and remedy, such as a `DataError` for ids that the result has.
+
+        Examples
+        --------
+        >>> import topicmill
+        >>> texts = ["cat dog kitten puppy paw", "bank loan money credit rate"] * 50
+        >>> result = topicmill.fit(texts, topics=2)
+        >>> result.add(["a kitten", "a loan"])
+        >>> result.theta.shape
+        (102, 2)
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            if isinstance(texts, os.PathLike):
+                if ids is not None or metadata is not None:
+                    raise ValueError("ids and metadata of files are read as those of the result's own files")
+                file = Path(texts)
+            else:
+                text_key, id_key = _projection.keys(self.path)
+                lines = _texts.lines(texts, ids, metadata, text_key, id_key, self._document_count)
+                file = _texts.spool(lines, Path(folder))
+            flags = [*threads_flags(threads), *["--quiet"] * (not verbose)]
+            _program.run("add", self.path, file, *flags, verbose=verbose)
+        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
+            delattr(self, name)
 
     def predict(
         self,

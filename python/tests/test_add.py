@@ -1,0 +1,46 @@
+"""Texts that become part of a result."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+import topicmill
+
+ANIMALS, MONEY = "cat dog kitten puppy paw", "bank loan money credit rate"
+
+
+@pytest.fixture
+def grown():
+    years = {"year": [2000 + n % 3 for n in range(100)]}
+    return topicmill.fit([ANIMALS, MONEY] * 50, topics=2, metadata=years, train__passes=10, backend="pyarrow")
+
+
+def test_texts_follow_those_that_were_there(grown):
+    theta, topics = grown.theta, grown.topics
+    expected = grown.transform(["a kitten and a paw", "a loan"])
+    grown.add(iter(["a kitten and a paw", "a loan"]), metadata={"year": [2001, 2009]})
+    assert grown.theta.shape == (102, 2)
+    assert np.array_equal(grown.theta[:100].toarray(), theta.toarray())
+    assert np.array_equal(grown.theta[100:].toarray(), expected.toarray())
+    assert grown.topics["top_terms"] == topics["top_terms"]
+    last = grown.documents.slice(100)
+    assert last["source_id"].to_pylist() == ["100", "101"]
+    assert last["year"].to_pylist() == ["2001", "2009"]
+    assert "102 documents" in repr(grown)
+
+
+def test_ids_are_the_callers_own_and_new(grown):
+    grown.add(["a loan"], ids=["mine"])
+    with pytest.raises(topicmill.errors.DataError, match="mine"):
+        grown.add(["another loan"], ids=["mine"])
+    assert grown.documents["source_id"].to_pylist()[100:] == ["mine"]
+
+
+def test_files_are_read_as_those_of_the_result(grown, tmp_path):
+    file = tmp_path / "more.jsonl"
+    file.write_text('{"id": "a", "text": "the bank"}\n')
+    grown.add(pathlib.Path(file))
+    assert grown.theta.shape == (101, 2)
+    with pytest.raises(ValueError, match="read as those"):
+        grown.add(pathlib.Path(file), ids=["b"])
