@@ -18,7 +18,7 @@ use crate::config::{Job, Template};
 use crate::failure::Failure;
 use crate::result::OpenedResult;
 use crate::tables::documents::SourceId;
-use crate::tables::output::{NOTES_FOLDER, Output, SUCCESS};
+use crate::tables::output::{NOTES_FOLDER, Output, SUCCESS, is_known};
 use crate::tables::records::records;
 use corpus::ShardDocument;
 use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER};
@@ -63,7 +63,16 @@ impl Addition {
             let message = format!("{}: must be a folder on this machine", result.display());
             return Err(Failure::usage(message).help("copy the result here, and add to the copy"));
         }
-        let result = std::path::absolute(result).map_err(Failure::io(result))?;
+        // A link to it is not what is exchanged.
+        let result = result
+            .canonicalize()
+            .or_else(|_| std::path::absolute(result))
+            .map_err(Failure::io(result))?;
+        if is_mount_point(&result) {
+            let message =
+                format!("{}: is a mount point, which cannot change its name", result.display());
+            return Err(Failure::usage(message).help("move the result into a folder there"));
+        }
         let name = result.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let beside = |kind: &str| result.with_file_name(format!(".{name}.{kind}"));
         let [added, next, aside] = ["added", "next", "aside"].map(beside);
@@ -84,6 +93,16 @@ impl Addition {
     /// Returns the folder that takes the place of the result.
     pub(crate) fn next(&self) -> &Path {
         &self.next
+    }
+
+    /// Checks that the result has all that an addition needs, and that its tables have no files of others, which would
+    /// not be kept.
+    ///
+    /// # Errors
+    /// It has not.
+    pub(crate) fn check(&self, output: &Output) -> Result<(), Failure> {
+        OpenedResult::at(&self.result).collection()?;
+        output.check_tables()
     }
 
     /// Returns the job that ingests the new documents, read as those of the result's `job` were, with its terms.
@@ -108,10 +127,14 @@ impl Addition {
             }
             Some(_) => {}
         }
-        let absolute = |path: &String| match path.as_str() {
-            "-" => path.clone(),
-            _ if is_remote(Path::new(path)) => path.clone(),
-            _ => std::path::absolute(path).map_or(path.clone(), |it| it.display().to_string()),
+        if input.iter().any(|path| path == "-") {
+            let message =
+                "the new documents are read twice, so they cannot come from standard input";
+            return Err(Failure::usage(message).help("write them to a file, and add that"));
+        }
+        let absolute = |path: &String| match std::path::absolute(path) {
+            Ok(absolute) if !is_remote(Path::new(path)) => absolute.display().to_string(),
+            _ => path.clone(),
         };
         let mut template = Template::of(job);
         template.forget(|key| {
@@ -254,15 +277,28 @@ impl Addition {
         remove(&self.added)
     }
 
-    /// Removes the folder of the next result, which may be what the result was before. What users have put there, under
-    /// names that begin with a dot, moves to the result.
+    /// Removes the folder of the next result, which may be what the result was before. What users have put there moves to
+    /// the result.
     fn remove_next(&self) -> Result<(), Failure> {
-        for name in Disk.names(&self.next)?.into_iter().filter(|name| name.starts_with('.')) {
+        for name in Disk.names(&self.next)?.into_iter().filter(|name| !is_known(name)) {
             let [from, to] = [&self.next, &self.result].map(|root| root.join(&name));
             store::rename(&from, &to).map_err(Failure::io(from))?;
         }
         remove(&self.next)
     }
+}
+
+#[cfg(unix)]
+fn is_mount_point(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
+    let parent = folder.parent();
+    folder.exists() && parent.is_none_or(|parent| device(folder) != device(parent))
+}
+
+#[cfg(not(unix))]
+fn is_mount_point(_: &Path) -> bool {
+    false
 }
 
 /// Removes a folder of ours beside a result.

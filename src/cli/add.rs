@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use super::args::RunArgs;
 use super::placement::JobPlacement;
 use super::run::{Here, dispatch, summarized, watched};
-use super::{Failure, figures, summary};
+use super::{Exit, Failure, figures, summary};
 use crate::config::{Job, Stages};
 use crate::grow::Addition;
 use crate::observe::summary::Summary;
@@ -76,9 +76,14 @@ pub(super) fn run(args: &AddArgs) -> Result<(), Failure> {
     dispatch(job, &run, Stages::Project, &placement, |job, here| {
         // The lock keeps other runs away.
         let lock = Output::lead(addition.result())?;
-        let summary = add(&addition, job.clone(), args, &run, &here)?;
+        addition.check(&lock)?;
+        let summary = add(&addition, job.clone(), args, &run, &here);
+        if summary.as_ref().is_err_and(|e| matches!(e.exit, Exit::Data | Exit::Usage)) {
+            // The same command would fail again.
+            addition.clean()?;
+        }
         drop(lock);
-        match summary {
+        match summary? {
             Some(summary) => summary::print(summary, &job, &[], here.display),
             None => Ok(()),
         }

@@ -192,6 +192,9 @@ impl Run<'_> {
             if job.synth.is_none() {
                 identify(&job.corpus)?;
             }
+            if output.is_published(COLLECTION_FILE)? {
+                self.warn_of_additions(&Collection::read(output.local_root(&[COLLECTION_FILE])?)?);
+            }
             return output.clear_all();
         }
         let collection = read_collection(self.process)?;
@@ -208,6 +211,19 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Warns of documents that are not in the job's input.
+    fn warn_of_additions(&self, collection: &Collection) {
+        let added = collection.documents - collection.before_additions()[0];
+        if added > 0 {
+            let input = collection.additions.iter().flat_map(|addition| &addition.input);
+            self.process.warn(format!(
+                "{added} documents that `topicmill add` has added to the result are not in this job's input; to have \
+                 them again, add {}",
+                input.cloned().collect::<Vec<_>>().join(", ")
+            ));
+        }
     }
 
     /// Generates the job's own corpus if it has one, then ingests, unless that has been done.

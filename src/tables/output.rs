@@ -296,7 +296,7 @@ impl Output {
     /// may not be on the disk yet.
     pub fn complete(&self, manifest: &Manifest) -> Result<(), Failure> {
         let tables = TABLES.iter().map(|table| table.name);
-        for name in tables.chain(["corpus", "corpus/shards", "model"]) {
+        for name in tables.chain(["corpus", SHARDS_FOLDER, NOTES_FOLDER, "model"]) {
             self.store.sync(&self.path(name))?;
         }
         self.write_atomic(MANIFEST, manifest.to_json().as_bytes())?;
@@ -481,7 +481,7 @@ fn describe_table(
 }
 
 /// Whether a run may write something of this name at the root.
-fn is_known(name: &str) -> bool {
+pub(crate) fn is_known(name: &str) -> bool {
     FOLDERS.contains(&name) || FILES.contains(&name) || TABLES.iter().any(|t| t.name == name)
 }
 

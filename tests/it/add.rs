@@ -130,6 +130,9 @@ fn a_trained_result_keeps_its_model_and_its_sample() {
     let alone = ground.digest("old");
     ground.succeed("project job.toml --quiet -w 3 --overwrite");
     assert_eq!(ground.digest("old"), alone, "projected again as a whole");
+    let again = said(&ground.output("run job.toml --quiet -w 2 --overwrite"));
+    assert!(again.contains("150 documents") && again.contains("add b-new.jsonl"), "{again}");
+    assert_eq!(ground.table("old/documents").len(), 400);
 }
 
 /// Every step of an addition is a place where it may be killed.
@@ -139,7 +142,8 @@ fn an_addition_that_is_killed_adds_all_documents_or_none() {
     let ground = finished();
     let copy = || {
         let copy = Workdir::copy_of(&ground);
-        std::fs::write(copy.path("first/.of-a-user"), "kept").unwrap();
+        std::fs::create_dir(copy.path("first/mine")).unwrap();
+        std::fs::write(copy.path("first/mine/.of-a-user"), "kept").unwrap();
         copy
     };
     let add = |ground: &Workdir, fault: &str| {
@@ -168,21 +172,33 @@ fn an_addition_that_is_killed_adds_all_documents_or_none() {
         let again = add(&killed, "");
         assert!(again.status.success(), "step {step}: {}", said(&again));
         assert_eq!(killed.digest("first"), after, "step {step}");
-        let kept = std::fs::read_to_string(killed.path("first/.of-a-user"));
+        let kept = std::fs::read_to_string(killed.path("first/mine/.of-a-user"));
         assert_eq!(kept.unwrap(), "kept", "step {step}");
         assert!(left(&killed).is_empty(), "step {step}: {:?}", left(&killed));
     }
 }
 
+#[cfg(debug_assertions)]
 #[test]
-fn what_an_earlier_addition_has_left_is_forgotten_by_one_of_other_documents() {
+fn what_a_killed_addition_has_left_is_forgotten_by_one_of_other_documents() {
     let ground = finished();
-    // Ingested, and refused.
-    ground.denied(65, "add first a-old.jsonl --quiet -w 1");
-    assert_eq!(left(&ground), [".first.added"]);
+    let mut command = ground.command("add first c-more.jsonl --quiet -w 1");
+    command.env("TOPICMILL_FAULT", "crash:60");
+    assert!(!command.output().unwrap().status.success());
+    assert!(!left(&ground).is_empty());
     ground.succeed("add first b-new.jsonl --quiet -w 2");
     assert!(left(&ground).is_empty());
     assert_eq!(ground.table("first/documents").len(), 550);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_result_that_is_named_by_a_link_grows_where_it_is() {
+    let ground = finished();
+    std::os::unix::fs::symlink("first", ground.path("link")).unwrap();
+    ground.succeed("add link c-more.jsonl --quiet -w 1");
+    assert!(ground.path("link").is_symlink());
+    assert_eq!(ground.table("first/documents").len(), 460);
 }
 
 #[test]
@@ -192,6 +208,13 @@ fn results_that_cannot_grow_say_so() {
     assert!(known.contains("same ids as 400") && known.contains("--on-duplicate keep"), "{known}");
     ground.succeed("add first a-old.jsonl --quiet -w 1 --on-duplicate keep");
     assert_eq!(ground.table("first/documents").len(), 800);
+    assert!(left(&ground).is_empty());
+    std::fs::write(ground.path("first/topics/notes.txt"), "mine").unwrap();
+    let foreign = ground.denied(65, "add first b-new.jsonl");
+    assert!(foreign.contains("topics/notes.txt"), "{foreign}");
+    std::fs::remove_file(ground.path("first/topics/notes.txt")).unwrap();
+    let stdin = ground.denied(64, "add first -");
+    assert!(stdin.contains("standard input"), "{stdin}");
     let missing = ground.denied(64, "add nowhere b-new.jsonl");
     assert!(missing.contains("does not exist"), "{missing}");
     let none = ground.denied(65, "add first nothing.jsonl");
@@ -201,6 +224,9 @@ fn results_that_cannot_grow_say_so() {
     ground.succeed("run job.toml --quiet -w 2 --set output.path=bare --set project.method=none");
     let bare = ground.denied(64, "add bare b-new.jsonl");
     assert!(bare.contains("are not projected") && bare.contains("model.from"), "{bare}");
+    std::fs::remove_dir_all(ground.path("bare/corpus")).unwrap();
+    let gone = ground.denied(65, "add bare b-new.jsonl");
+    assert!(gone.contains("collection.json is missing"), "{gone}");
     std::fs::remove_file(ground.path("old/_SUCCESS")).unwrap();
     let unfinished = ground.denied(65, "add old b-new.jsonl");
     assert!(unfinished.contains("has not ended"), "{unfinished}");
