@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use super::args::RunArgs;
+use super::args::{HereArgs, RunArgs};
 use super::placement::JobPlacement;
 use super::run::{Here, dispatch, summarized, watched};
 use super::{Exit, Failure, figures, summary};
@@ -47,15 +47,8 @@ pub(crate) struct AddArgs {
     /// What to do with documents whose ids the result has
     #[arg(long, value_name = "WHAT", value_enum, default_value = "error")]
     pub(crate) on_duplicate: OnDuplicate,
-    /// Threads [default: the machine's cores]
-    #[arg(short = 'w', long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
-    /// Print only errors and warnings
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    /// Print one JSON object per line on stdout: progress, unless --quiet, then the summary
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) here: HereArgs,
 }
 
 /// Adds documents to a result.
@@ -66,8 +59,8 @@ pub(crate) struct AddArgs {
 pub(super) fn run(args: &AddArgs) -> Result<(), Failure> {
     let addition = Addition::to(&args.result)?;
     super::check_finished(addition.result())?;
-    let placement = JobPlacement::here(args.threads)?;
-    let run = RunArgs { quiet: args.quiet, json: args.json, ..RunArgs::default() };
+    let placement = JobPlacement::here(args.here.threads)?;
+    let run = RunArgs { quiet: args.here.quiet, json: args.here.json, ..RunArgs::default() };
     interrupt::set_words(Words {
         deferred: "stopping at the next point from which the addition can resume",
         ended: "rerun the same command to resume; the result is as it was",
@@ -102,7 +95,7 @@ fn add(
     let (_, fingerprint) = identify(&ingest.corpus)?;
     if addition.is_done(&fingerprint)? {
         addition.clean()?;
-        if !args.quiet {
+        if !args.here.quiet {
             super::say(&format!("{}: has this input already", addition.result().display()));
         }
         return Ok(None);
@@ -132,7 +125,7 @@ fn add(
     })?;
     drop(process);
     addition.publish()?;
-    if !args.quiet && !args.json {
+    if !args.here.quiet && !args.here.json {
         super::say(&format!(
             "added {} documents to {}",
             figures::grouped(ingested.documents),

@@ -49,12 +49,19 @@ pub(crate) struct StarterArgs {
 /// How a job that a subcommand has written is run: in this process.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct StartArgs {
-    /// Threads [default: the machine's cores]
-    #[arg(short = 'w', long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
+    #[command(flatten)]
+    pub(crate) here: HereArgs,
     /// Replace the job and the result of a different configuration, instead of refusing to run
     #[arg(long)]
     pub(crate) overwrite: bool,
+}
+
+/// How a run in this process works and what it shows.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct HereArgs {
+    /// Threads [default: the machine's cores]
+    #[arg(short = 'w', long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
     /// Print only errors and warnings
     #[arg(short, long)]
     pub(crate) quiet: bool,

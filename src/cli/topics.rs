@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::args::{RunArgs, StartArgs, TopicsArgs};
+use super::args::{HereArgs, RunArgs, StartArgs, TopicsArgs};
 use super::beside::{instead_of, named, write_beside};
 use super::placement::JobPlacement;
 use super::starter::{Starter, job_file};
@@ -25,7 +25,7 @@ pub(super) fn run(args: &TopicsArgs) -> Result<(), Failure> {
         refuse_other_job(&starter.job)?;
     }
     write_beside(&path, starter.text.as_bytes(), args.start.overwrite)?;
-    if !args.start.quiet {
+    if !args.start.here.quiet {
         super::say(&plan::rows(&starter.rows));
     }
     start(starter.job, path, args.start)
@@ -36,14 +36,10 @@ pub(super) fn run(args: &TopicsArgs) -> Result<(), Failure> {
 /// # Errors
 /// Any error that ends a run.
 pub(super) fn start(job: Job, path: PathBuf, args: StartArgs) -> Result<(), Failure> {
-    let placement = JobPlacement::here(args.threads)?;
-    let args = RunArgs {
-        job: path,
-        overwrite: args.overwrite,
-        quiet: args.quiet,
-        json: args.json,
-        ..RunArgs::default()
-    };
+    let StartArgs { here, overwrite } = args;
+    let placement = JobPlacement::here(here.threads)?;
+    let HereArgs { quiet, json, .. } = here;
+    let args = RunArgs { job: path, overwrite, quiet, json, ..RunArgs::default() };
     run::start(job, &args, Stages::All, &placement)
 }
 
