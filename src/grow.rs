@@ -18,7 +18,7 @@ use crate::config::{Job, Template};
 use crate::failure::Failure;
 use crate::result::OpenedResult;
 use crate::tables::documents::SourceId;
-use crate::tables::output::{NOTES_FOLDER, Output, SUCCESS, is_known};
+use crate::tables::output::{NOTES_FOLDER, Output, SUCCESS, foreign_at, is_known};
 use crate::tables::records::records;
 use corpus::ShardDocument;
 use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER};
@@ -280,6 +280,7 @@ impl Addition {
     /// Removes the folder of the next result, which may be what the result was before. What users have put there moves to
     /// the result.
     fn remove_next(&self) -> Result<(), Failure> {
+        check_removable(&self.next)?;
         for name in Disk.names(&self.next)?.into_iter().filter(|name| !is_known(name)) {
             let [from, to] = [&self.next, &self.result].map(|root| root.join(&name));
             store::rename(&from, &to).map_err(Failure::io(from))?;
@@ -301,7 +302,18 @@ fn is_mount_point(_: &Path) -> bool {
     false
 }
 
+/// Refuses to remove a folder that is not an output, nor the rest of one.
+fn check_removable(folder: &Path) -> Result<(), Failure> {
+    let Some(found) = foreign_at(folder)?.filter(|name| !is_known(name)) else {
+        return Ok(());
+    };
+    let message =
+        format!("{}: contains {found:?}, which topicmill has not written", folder.display());
+    Err(Failure::data(message).help("move that folder elsewhere: its name is needed"))
+}
+
 /// Removes a folder of ours beside a result.
 fn remove(folder: &Path) -> Result<(), Failure> {
+    check_removable(folder)?;
     remove_tree(folder).map_err(Failure::io(folder))
 }

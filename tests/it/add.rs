@@ -215,6 +215,12 @@ fn results_that_cannot_grow_say_so() {
     std::fs::remove_file(ground.path("first/topics/notes.txt")).unwrap();
     let stdin = ground.denied(64, "add first -");
     assert!(stdin.contains("standard input"), "{stdin}");
+    std::fs::create_dir(ground.path(".first.next")).unwrap();
+    ground.write(".first.next/precious", "mine");
+    let other = ground.denied(65, "add first b-new.jsonl");
+    assert!(other.contains("\"precious\"") && other.contains("its name is needed"), "{other}");
+    assert!(ground.path(".first.next/precious").exists());
+    std::fs::remove_dir_all(ground.path(".first.next")).unwrap();
     let missing = ground.denied(64, "add nowhere b-new.jsonl");
     assert!(missing.contains("does not exist"), "{missing}");
     let none = ground.denied(65, "add first nothing.jsonl");
