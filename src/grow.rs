@@ -43,22 +43,22 @@ const OTHER_SECTIONS: [&str; 7] =
 /// Ids of documents that a message names.
 const NAMED_IDS: usize = 3;
 
-/// An addition to a result.
+/// A result to which documents are added, and the folders beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Addition {
+pub struct GrowingResult {
     result: PathBuf,
     added: PathBuf,
     next: PathBuf,
     aside: PathBuf,
 }
 
-impl Addition {
+impl GrowingResult {
     /// Prepares an addition to the finished result in a folder of this machine. Ends the exchange of one that was
     /// killed.
     ///
     /// # Errors
     /// The folder cannot be read, or is in an object store.
-    pub(crate) fn to(result: &Path) -> Result<Self, Failure> {
+    pub(crate) fn at(result: &Path) -> Result<Self, Failure> {
         if is_remote(result) {
             let message = format!("{}: must be a folder on this machine", result.display());
             return Err(Failure::usage(message).help("copy the result here, and add to the copy"));
@@ -76,7 +76,7 @@ impl Addition {
         let name = result.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let beside = |kind: &str| result.with_file_name(format!(".{name}.{kind}"));
         let [added, next, aside] = ["added", "next", "aside"].map(beside);
-        restore(&result, &aside).map_err(Failure::io(&result))?;
+        restore(&result, &next, &aside).map_err(Failure::io(&result))?;
         Ok(Self { result, added, next, aside })
     }
 
@@ -95,11 +95,10 @@ impl Addition {
         &self.next
     }
 
-    /// Checks that the result has all that an addition needs, and that its tables have no files of others, which would
-    /// not be kept.
+    /// Checks that the collection is there, and that the folders of tables contain only parts: other files would be lost.
     ///
     /// # Errors
-    /// It has not.
+    /// It is missing; there is another file.
     pub(crate) fn check(&self, output: &Output) -> Result<(), Failure> {
         OpenedResult::at(&self.result).collection()?;
         output.check_tables()

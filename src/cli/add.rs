@@ -11,7 +11,8 @@ use super::placement::JobPlacement;
 use super::run::{Here, dispatch, summarized, watched};
 use super::{Exit, Failure, figures, summary};
 use crate::config::{Job, Stages};
-use crate::grow::Addition;
+use crate::dataflow::process::Process;
+use crate::grow::GrowingResult;
 use crate::observe::summary::Summary;
 use crate::tables::output::{Output, REPORT};
 use corpus::input::identify;
@@ -57,23 +58,23 @@ pub(crate) struct AddArgs {
 /// The flags are wrong; there is no finished result, or it is in use; its documents are not of a kind that can be added
 /// to; it has one of the new documents; any error that ends a run.
 pub(super) fn run(args: &AddArgs) -> Result<(), Failure> {
-    let addition = Addition::to(&args.result)?;
-    super::check_finished(addition.result())?;
+    let growing = GrowingResult::at(&args.result)?;
+    super::check_finished(growing.result())?;
     let placement = JobPlacement::here(args.here.threads)?;
     let run = RunArgs { quiet: args.here.quiet, json: args.here.json, ..RunArgs::default() };
     interrupt::set_words(Words {
         deferred: "stopping at the next point from which the addition can resume",
         ended: "rerun the same command to resume; the result is as it was",
     });
-    let job = Job::load(addition.result(), &[])?;
+    let job = Job::load(growing.result(), &[])?;
     dispatch(job, &run, Stages::Project, &placement, |job, here| {
         // The lock keeps other runs away.
-        let lock = Output::lead(addition.result())?;
-        addition.check(&lock)?;
-        let summary = add(&addition, job.clone(), args, &run, &here);
+        let lock = Output::lead(growing.result())?;
+        growing.check(&lock)?;
+        let summary = add(&growing, job.clone(), args, &run, &here);
         if summary.as_ref().is_err_and(|e| matches!(e.exit, Exit::Data | Exit::Usage)) {
             // The same command would fail again.
-            addition.clean()?;
+            growing.clean()?;
         }
         drop(lock);
         match summary? {
@@ -85,55 +86,53 @@ pub(super) fn run(args: &AddArgs) -> Result<(), Failure> {
 
 /// Ingests the documents, and makes the next result; `None` if the input was added before.
 fn add(
-    addition: &Addition,
+    growing: &GrowingResult,
     job: Job,
     args: &AddArgs,
     run: &RunArgs,
     here: &Here,
 ) -> Result<Option<Summary>, Failure> {
-    let ingest = addition.ingest_job(&job, &args.input)?;
+    let ingest = growing.ingest_job(&job, &args.input)?;
     let (_, fingerprint) = identify(&ingest.corpus)?;
-    if addition.is_done(&fingerprint)? {
-        addition.clean()?;
+    if growing.is_done(&fingerprint)? {
+        growing.clean()?;
         if !args.here.quiet {
-            super::say(&format!("{}: has this input already", addition.result().display()));
+            super::say(&format!("{}: has this input already", growing.result().display()));
         }
         return Ok(None);
     }
-    addition.forget_other(&fingerprint)?;
-    let output = here.output(&ingest, addition.added())?;
+    growing.forget_other(&fingerprint)?;
+    let output = here.output(&ingest, growing.added())?;
     let mut process = here.process(ingest, output, run);
     if let Some(process) = Arc::get_mut(&mut process) {
         process.adds = true;
     }
-    let mut ingested = Summary::default();
-    watched(&process, Stages::Ingest, || {
-        ingested = summarized(&process, Stages::Ingest, here.clone())?;
-        Ok(())
-    })?;
-    drop(process);
+    let ingested = run_stage(process, Stages::Ingest, here)?;
     if args.on_duplicate == OnDuplicate::Error {
-        addition.refuse_known()?;
+        growing.refuse_known()?;
     }
-    let output = here.output(&job, addition.next())?;
-    addition.assemble(&output, &args.input)?;
-    let process = here.process(job, output, run);
-    let mut summary = Summary::default();
-    watched(&process, Stages::Project, || {
-        summary = summarized(&process, Stages::Project, here.clone())?;
-        Ok(())
-    })?;
-    drop(process);
-    addition.publish()?;
+    let output = here.output(&job, growing.next())?;
+    growing.assemble(&output, &args.input)?;
+    let mut summary = run_stage(here.process(job, output, run), Stages::Project, here)?;
+    growing.publish()?;
     if !args.here.quiet && !args.here.json {
         super::say(&format!(
             "added {} documents to {}",
             figures::grouped(ingested.documents),
-            addition.result().display()
+            growing.result().display()
         ));
     }
-    summary.output = addition.result().to_owned();
-    summary.report = summary.report.map(|_| addition.result().join(REPORT));
+    summary.output = growing.result().to_owned();
+    summary.report = summary.report.map(|_| growing.result().join(REPORT));
     summary.ingest = ingested.ingest;
     Ok(Some(summary))
+}
+
+fn run_stage(process: Arc<Process>, stage: Stages, here: &Here) -> Result<Summary, Failure> {
+    let mut summary = Summary::default();
+    watched(&process, stage, || {
+        summary = summarized(&process, stage, here.clone())?;
+        Ok(())
+    })?;
+    Ok(summary)
 }

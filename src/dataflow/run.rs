@@ -192,8 +192,9 @@ impl Run<'_> {
             if job.synth.is_none() {
                 identify(&job.corpus)?;
             }
-            if output.is_published(COLLECTION_FILE)? {
-                self.warn_of_additions(&Collection::read(output.local_root(&[COLLECTION_FILE])?)?);
+            // A damaged one is made again.
+            if let Ok(collection) = Collection::read(output.local_root(&[COLLECTION_FILE])?) {
+                self.warn_of_additions(&collection);
             }
             return output.clear_all();
         }

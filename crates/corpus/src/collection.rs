@@ -190,15 +190,10 @@ impl Collection {
                 refuse(format!("shard {number} has more documents than there are numbers"))
             })?;
         }
-        let mut shards = collection.additions.iter().map(|addition| addition.first_shard);
-        let mut least = 1;
-        let misplaced = |&first: &usize| {
-            let is_misplaced = first < least || first >= collection.shards.len();
-            least = first + 1;
-            is_misplaced
-        };
-        if let Some(first) = shards.find(misplaced) {
-            return Err(refuse(format!("an addition begins at shard {first}")));
+        let firsts = collection.additions.iter().map(|addition| addition.first_shard);
+        let bounds = std::iter::once(0).chain(firsts).chain([collection.shards.len()]);
+        if !collection.additions.is_empty() && !bounds.is_sorted_by(|a, b| a < b) {
+            return Err(refuse("its additions do not begin at shards of their own".to_owned()));
         }
         if next != collection.documents {
             return Err(refuse(format!(
@@ -334,7 +329,7 @@ mod tests {
         assert_eq!(Collection::from_json(&all.to_json(), path).unwrap(), all);
         all.additions[1].first_shard = 6;
         let error = Collection::from_json(&all.to_json(), path).unwrap_err().to_string();
-        assert!(error.contains("an addition begins at shard 6"), "{error}");
+        assert!(error.contains("at shards of their own"), "{error}");
     }
 
     #[test]

@@ -139,8 +139,8 @@ pub fn link(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Exchanges the names of two folders, and syncs the folder that contains both. At every moment there are folders of
-/// both names; where the file system cannot do that, there is for a moment none of the name `one`, and what was there
-/// is at `aside`: [`restore`] puts it back.
+/// both names; where the file system cannot do that, one of them is for a moment at `aside`: [`restore`] ends an exchange
+/// that was interrupted there.
 ///
 /// # Errors
 /// The file system refuses.
@@ -158,13 +158,13 @@ fn exchange_in_steps(one: &Path, other: &Path, aside: &Path) -> io::Result<()> {
     rename(aside, other)
 }
 
-/// Ends an [`exchange`] that was interrupted while there was no folder of the name `one`.
+/// Gives what an interrupted [`exchange`] has left at `aside` the name that is missing.
 ///
 /// # Errors
 /// The file system refuses.
-pub fn restore(one: &Path, aside: &Path) -> io::Result<()> {
-    if !one.exists() && aside.exists() {
-        rename(aside, one)?;
+pub fn restore(one: &Path, other: &Path, aside: &Path) -> io::Result<()> {
+    if aside.exists() {
+        rename(aside, if one.exists() { other } else { one })?;
         sync_folder(folder_of(one))?;
     }
     Ok(())
@@ -455,10 +455,12 @@ mod tests {
         assert_eq!([read(&one), read(&other)], ["2", "1"]);
         exchange_in_steps(&one, &other, &aside).unwrap();
         assert_eq!([read(&one), read(&other)], ["1", "2"]);
-        rename(&one, &aside).unwrap();
-        restore(&one, &aside).unwrap();
-        restore(&one, &aside).unwrap();
-        assert_eq!([read(&one), read(&other)], ["1", "2"]);
+        for missing in [&one, &other] {
+            rename(missing, &aside).unwrap();
+            restore(&one, &other, &aside).unwrap();
+            restore(&one, &other, &aside).unwrap();
+            assert_eq!([read(&one), read(&other)], ["1", "2"]);
+        }
         assert!(!aside.exists());
         let linked = other.join("y");
         link(&one.join("x"), &linked).unwrap();
