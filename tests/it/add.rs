@@ -133,6 +133,8 @@ fn a_trained_result_keeps_its_model_and_its_sample() {
     let again = said(&ground.output("run job.toml --quiet -w 2 --overwrite"));
     assert!(again.contains("150 documents") && again.contains("add b-new.jsonl"), "{again}");
     assert_eq!(ground.table("old/documents").len(), 400);
+    ground.write("old/corpus/collection.json", "{");
+    ground.succeed("run job.toml --quiet -w 2 --overwrite");
 }
 
 /// Every step of an addition is a place where it may be killed.
