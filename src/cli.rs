@@ -6,6 +6,7 @@
 mod add;
 mod args;
 mod beside;
+mod change;
 mod command;
 mod compare;
 mod constrain;
@@ -20,6 +21,7 @@ mod pictures;
 mod placement;
 mod plan;
 mod project_stream;
+mod remove;
 mod report;
 mod run;
 mod starter;
@@ -80,6 +82,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Project(args) if args.is_stream() => project_stream::run(&args),
         Command::Project(args) => run::run(&args.run, &args.placement, Stages::Project),
         Command::Add(args) => add::run(&args),
+        Command::Remove(args) => remove::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Launch(args) => launch::run(&args),
         Command::Plan(args) => plan::run(&args),

@@ -1,49 +1,46 @@
-//! A finished result to which documents are added.
+//! A finished result to which documents come, and from which documents leave.
 //!
 //! ```text
 //! new input ──ingest, with the result's terms──▶ .NAME.added ─┐
 //! result ──links to what stays────────────────────────────────┴▶ .NAME.next ──project──▶ takes the result's place
 //! ```
 //!
-//! Both folders are beside the result. `.NAME.next` has the collection, the model and the projected documents as links,
-//! so that it costs only what is new; it is an ordinary output, in which projection counts what is there and infers the
-//! rest. The result itself is not touched before the two folders exchange their names: a reader finds all new documents
-//! or none, and an addition that was killed is resumed, or forgotten by the next one.
+//! Both folders are beside the result. `.NAME.next` has the collection, the model and the projected documents as links
+//! (`change`), so that it costs only what is new; it is an ordinary output, in which projection counts what is there and
+//! infers the rest. The result itself is not touched before the two folders exchange their names: a reader finds the
+//! whole change or nothing of it, and a change that was killed is resumed, or forgotten by the next one.
 
-use std::collections::HashSet;
-use std::iter::repeat_n;
+mod change;
+mod selection;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Job, Template};
 use crate::failure::Failure;
 use crate::result::OpenedResult;
-use crate::tables::documents::SourceId;
-use crate::tables::output::{NOTES_FOLDER, Output, SUCCESS, foreign_at, is_known};
-use crate::tables::records::records;
-use corpus::ShardDocument;
-use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER};
-use corpus::vocabulary_file::{VOCABULARY_FILE, VocabularyWriter};
-use store::{Disk, Store, create_folder, exchange, is_remote, link, remove_tree, restore};
-
-/// Folders of a result whose files stay as they are.
-const KEPT: [&str; 7] = [
-    SHARDS_FOLDER,
-    NOTES_FOLDER,
-    "model",
-    "training_log",
-    "documents",
-    "document_topics",
-    "predictions",
-];
+use crate::tables::output::{Output, SUCCESS, foreign_at, is_known};
+pub(crate) use change::Change;
+use corpus::collection::{Collection, Generation};
+use corpus::shard::Columns;
+pub(crate) use selection::{Selected, Selection};
+use store::{Disk, Store, exchange, is_remote, remove_tree, restore};
 
 /// Sections of a job that ingest does not read.
 const OTHER_SECTIONS: [&str; 7] =
     ["sample", "model", "tree", "train", "project", "maxent", "evaluate"];
 
-/// Ids of documents that a message names.
-const NAMED_IDS: usize = 3;
+/// Documents that a result has already.
+pub(crate) struct Duplicates {
+    /// Their numbers in the result.
+    pub(crate) known: BTreeSet<u64>,
+    /// The numbers of the new ones, after the result's.
+    pub(crate) new: BTreeSet<u64>,
+    /// Their ids.
+    pub(crate) ids: BTreeSet<String>,
+}
 
-/// A result to which documents are added, and the folders beside it.
+/// A result that changes, and the folders beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrowingResult {
     result: PathBuf,
@@ -95,37 +92,36 @@ impl GrowingResult {
         &self.next
     }
 
-    /// Checks that the collection is there, and that the folders of tables contain only parts: other files would be lost.
+    /// Checks that documents can come and leave: the collection is there, documents are projected one by one, and the
+    /// folders of tables contain only parts, because other files would be lost.
     ///
     /// # Errors
-    /// It is missing; there is another file.
-    pub(crate) fn check(&self, output: &Output) -> Result<(), Failure> {
+    /// The collection is missing; the job is of another kind; there is another file.
+    pub(crate) fn check(&self, output: &Output, job: &Job) -> Result<(), Failure> {
         OpenedResult::at(&self.result).collection()?;
-        output.check_tables()
-    }
-
-    /// Returns the job that ingests the new documents, read as those of the result's `job` were, with its terms.
-    ///
-    /// # Errors
-    /// Documents cannot be added to such a result, or not from this input.
-    pub(crate) fn ingest_job(&self, job: &Job, input: &[String]) -> Result<Job, Failure> {
+        output.check_tables()?;
         let refused = |reason: &str| {
             let message = format!("{}: {reason}", self.result.display());
             let help = "run a job with this result in model.from and another output.path";
             Err(Failure::usage(message).help(help))
         };
         match &job.project.infer {
-            None => return refused("its documents are not projected (project.method = \"none\")"),
-            Some(infer) if infer.method.is_joint() => {
-                return refused(
-                    "its documents were inferred together, so none can be added (project.method)",
-                );
-            }
+            None => refused("its documents are not projected (project.method = \"none\")"),
+            Some(infer) if infer.method.is_joint() => refused(
+                "its documents were inferred together, so none can come or leave (project.method)",
+            ),
             Some(_) if job.corpus.labels.is_some() => {
-                return refused("its topics are labels, to which no documents can be added yet");
+                refused("its topics are labels, whose documents cannot come or leave yet")
             }
-            Some(_) => {}
+            Some(_) => Ok(()),
         }
+    }
+
+    /// Returns the job that ingests the new documents, read as those of the result's `job` were, with its terms.
+    ///
+    /// # Errors
+    /// They cannot be read from this input.
+    pub(crate) fn ingest_job(&self, job: &Job, input: &[String]) -> Result<Job, Failure> {
         if input.iter().any(|path| path == "-") {
             let message =
                 "the new documents are read twice, so they cannot come from standard input";
@@ -153,106 +149,53 @@ impl GrowingResult {
     /// # Errors
     /// The collection cannot be read.
     pub(crate) fn is_done(&self, fingerprint: &str) -> Result<bool, Failure> {
-        let additions = OpenedResult::at(&self.result).collection()?.additions;
-        Ok(additions.iter().any(|addition| addition.input_fingerprint == fingerprint))
+        let generations = OpenedResult::at(&self.result).collection()?.generations;
+        Ok(generations.iter().any(|generation| generation.fingerprint == fingerprint))
     }
 
-    /// Removes what an earlier addition has left, unless it ingested the same input.
+    /// Removes what an earlier change has ingested, unless it is the input with this fingerprint.
     ///
     /// # Errors
-    /// A folder cannot be read or removed.
-    pub(crate) fn forget_other(&self, fingerprint: &str) -> Result<(), Failure> {
-        let read = |root: &Path| Collection::read(root).ok();
-        if read(&self.added).is_some_and(|added| added.input_fingerprint != fingerprint) {
-            remove(&self.added)?;
+    /// The folder cannot be removed.
+    pub(crate) fn keep_added(&self, fingerprint: &str) -> Result<(), Failure> {
+        match Collection::read(&self.added) {
+            Ok(added) if added.input_fingerprint != fingerprint => remove(&self.added),
+            _ => Ok(()),
         }
-        let now = OpenedResult::at(&self.result).collection()?;
-        let is_ours = |next: Collection| {
-            next.additions.len() == now.additions.len() + 1
-                && next.additions.last().is_some_and(|it| it.input_fingerprint == fingerprint)
+    }
+
+    /// Removes the folder of the next result, unless it is this generation of the result.
+    ///
+    /// # Errors
+    /// The folder cannot be removed.
+    fn keep_next(&self, before: &Collection, generation: &Generation) -> Result<(), Failure> {
+        let is_ours = |next: &Collection| {
+            next.generations.len() == before.generations.len() + 1
+                && next.generations.last() == Some(generation)
         };
-        if !read(&self.next).is_some_and(is_ours) {
-            self.remove_next()?;
+        if Collection::read(&self.next).is_ok_and(|next| is_ours(&next)) {
+            return Ok(());
         }
-        Ok(())
+        self.remove_next()
     }
 
-    /// Refuses new documents whose ids the result has.
+    /// Returns the numbers of the result's documents that have the ids of new ones, and those of the new ones.
     ///
     /// # Errors
-    /// It has one; a shard or a table cannot be read.
-    pub(crate) fn refuse_known(&self) -> Result<(), Failure> {
-        let mut new = HashSet::new();
-        OpenedResult::at(&self.added).for_each_document(|_, document: &ShardDocument| {
-            new.insert(document.source_id.clone());
+    /// A table or a shard cannot be read.
+    pub(crate) fn duplicates(&self) -> Result<Duplicates, Failure> {
+        let mut new: Vec<(String, u64)> = Vec::new();
+        OpenedResult::at(&self.added).for_each_document(Columns::All, |number, document| {
+            new.push((document.source_id.clone(), number));
             Ok(())
         })?;
-        let (mut known, mut named) = (0_u64, Vec::new());
-        for row in records::<SourceId>(&self.result)? {
-            let id = row?.source_id;
-            if new.contains(&id) {
-                known += 1;
-                named.truncate(NAMED_IDS - 1);
-                named.push(id);
-            }
-        }
-        if known == 0 {
-            return Ok(());
-        }
-        let message = format!(
-            "{}: has documents with the same ids as {known} of the new ones, such as {}",
-            self.result.display(),
-            named.join(", ")
-        );
-        Err(Failure::data(message).help(
-            "leave these out of the input or, if they are other documents, add them with --on-duplicate keep",
-        ))
-    }
-
-    /// Fills the folder of the next result with all that stays, and with the new shards; `output` is that folder, and
-    /// `input` is what they were read from.
-    ///
-    /// # Errors
-    /// A file cannot be read, linked or written.
-    pub(crate) fn assemble(&self, output: &Output, input: &[String]) -> Result<(), Failure> {
-        if output.is_published(COLLECTION_FILE)? {
-            return Ok(());
-        }
-        let [before, added] = [&self.result, &self.added].map(|root| OpenedResult::at(root));
-        let (mut collection, new) = (before.collection()?, added.collection()?);
-        for folder in KEPT {
-            for name in Disk.names(&self.result.join(folder))? {
-                let file = format!("{folder}/{name}");
-                self.link(&self.result.join(&file), &file)?;
-            }
-        }
-        for shard in 0..new.shards.len() {
-            let file = Collection::shard_name(collection.shards.len() + shard);
-            self.link(&self.added.join(Collection::shard_name(shard)), &file)?;
-        }
-        let temporary = output.temporary_path("vocabulary.tsv");
-        let (known, counted) = (before.vocabulary()?, added.vocabulary()?);
-        let mut file = VocabularyWriter::create(&temporary)?;
-        let earlier = known.terms().iter().map(|term| [term.tokens, term.documents]);
-        let new_terms = counted.terms().len().saturating_sub(known.terms().len());
-        for (term, [tokens, documents]) in
-            counted.terms().iter().zip(earlier.chain(repeat_n([0; 2], new_terms)))
-        {
-            let counts = [tokens + term.tokens, documents + term.documents];
-            file.write(&term.term, counts, term.status)?;
-        }
-        file.finish()?;
-        output.publish(&temporary, VOCABULARY_FILE)?;
-        collection.append(new, input);
-        output.write_atomic(COLLECTION_FILE, collection.to_json().as_bytes())
-    }
-
-    fn link(&self, from: &Path, file: &str) -> Result<(), Failure> {
-        let to = self.next.join(file);
-        create_folder(to.parent().unwrap_or(&self.next)).map_err(Failure::io(&to))?;
-        // Of an addition that was killed.
-        store::remove_file(&to).map_err(Failure::io(&to))?;
-        link(from, &to).map_err(Failure::io(to))
+        let ids = new.iter().map(|(id, _)| id.clone()).collect();
+        let Selected { numbers: known, ids, .. } =
+            Selection { ids: Some(ids), conditions: Vec::new() }.of(&self.result)?;
+        let first = OpenedResult::at(&self.result).collection()?.numbers();
+        let again = new.into_iter().filter(|(id, _)| ids.contains(id));
+        let new = again.map(|(_, number)| first + number).collect();
+        Ok(Duplicates { known, new, ids })
     }
 
     /// Exchanges the complete next result with the result, and removes what was there before.

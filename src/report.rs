@@ -142,7 +142,7 @@ fn inputs(root: &Path, collection: &Collection) -> Vec<String> {
         Some(toml::Value::Array(all)) => all.iter().collect(),
         other => other.into_iter().collect::<Vec<_>>(),
     };
-    let added = collection.additions.iter().flat_map(|addition| &addition.input);
+    let added = collection.generations.iter().flat_map(|generation| &generation.input);
     let names = all.into_iter().filter_map(toml::Value::as_str).chain(added.map(String::as_str));
     let last = |name: &str| {
         let name = name.trim_end_matches('/');

@@ -172,19 +172,20 @@ impl OpenedResult {
         PublishedPhi::read(View::of_parts(&self.root, &PublishedPhi::TABLES)?.path())
     }
 
-    /// Passes each document of the collection to `visit` with its number, in the input's order, with one shard open
-    /// at a time.
+    /// Passes `columns` of each document of the collection to `visit` with its number, in the input's order, with one
+    /// shard open at a time.
     ///
     /// # Errors
     /// A file is missing or damaged; those of `visit`.
     pub(crate) fn for_each_document(
         &self,
+        columns: Columns,
         mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let (mut number, mut document) = (0, ShardDocument::default());
         for (shard, entry) in self.collection()?.shards.iter().enumerate() {
             let file = self.file(&Collection::shard_name(shard))?;
-            let mut reader = entry.open(file.path(), Columns::All)?;
+            let mut reader = entry.open(file.path(), columns)?;
             while reader.read_into(&mut document)? {
                 visit(number, &document)?;
                 number += 1;

@@ -11,6 +11,7 @@ pub mod compare;
 pub mod digest;
 pub mod manifest;
 mod metadata;
+pub(crate) mod notes;
 pub mod output;
 pub(crate) mod parts;
 pub mod phi;

@@ -1,22 +1,21 @@
 //! `topicmill add RESULT INPUT…`: documents for a finished result, which it then has as if they had been there when it
 //! was made.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
+use super::Failure;
 use super::args::{HereArgs, RunArgs};
-use super::placement::JobPlacement;
-use super::run::{Here, dispatch, summarized, watched};
-use super::{Exit, Failure, figures, summary};
+use super::change::{change, make, named, run_stage};
+use super::run::Here;
 use crate::config::{Job, Stages};
-use crate::dataflow::process::Process;
-use crate::grow::GrowingResult;
+use crate::grow::{Change, Duplicates, GrowingResult};
 use crate::observe::summary::Summary;
-use crate::tables::output::{Output, REPORT};
+use corpus::collection::Generation;
 use corpus::input::identify;
-use mesh::interrupt::{self, Words};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -30,9 +29,13 @@ it was until everything is complete. An addition that was killed is resumed by t
 /// What to do with a document whose id the result has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnDuplicate {
-    /// Add nothing.
+    /// Add nothing
     Error,
-    /// Add it as another document.
+    /// Replace the result's document, as a correction
+    Replace,
+    /// Leave the new document out
+    Skip,
+    /// Add it as another document
     Keep,
 }
 
@@ -58,30 +61,7 @@ pub(crate) struct AddArgs {
 /// The flags are wrong; there is no finished result, or it is in use; its documents are not of a kind that can be added
 /// to; it has one of the new documents; any error that ends a run.
 pub(super) fn run(args: &AddArgs) -> Result<(), Failure> {
-    let growing = GrowingResult::at(&args.result)?;
-    super::check_finished(growing.result())?;
-    let placement = JobPlacement::here(args.here.threads)?;
-    let run = RunArgs { quiet: args.here.quiet, json: args.here.json, ..RunArgs::default() };
-    interrupt::set_words(Words {
-        deferred: "stopping at the next point from which the addition can resume",
-        ended: "rerun the same command to resume; the result is as it was",
-    });
-    let job = Job::load(growing.result(), &[])?;
-    dispatch(job, &run, Stages::Project, &placement, |job, here| {
-        // The lock keeps other runs away.
-        let lock = Output::lead(growing.result())?;
-        growing.check(&lock)?;
-        let summary = add(&growing, job.clone(), args, &run, &here);
-        if summary.as_ref().is_err_and(|e| matches!(e.exit, Exit::Data | Exit::Usage)) {
-            // The same command would fail again.
-            growing.clean()?;
-        }
-        drop(lock);
-        match summary? {
-            Some(summary) => summary::print(summary, &job, &[], here.display),
-            None => Ok(()),
-        }
-    })
+    change(&args.result, &args.here, |growing, job, run, here| add(growing, job, args, run, here))
 }
 
 /// Ingests the documents, and makes the next result; `None` if the input was added before.
@@ -101,38 +81,40 @@ fn add(
         }
         return Ok(None);
     }
-    growing.forget_other(&fingerprint)?;
+    growing.keep_added(&fingerprint)?;
     let output = here.output(&ingest, growing.added())?;
     let mut process = here.process(ingest, output, run);
     if let Some(process) = Arc::get_mut(&mut process) {
         process.adds = true;
     }
     let ingested = run_stage(process, Stages::Ingest, here)?;
-    if args.on_duplicate == OnDuplicate::Error {
-        growing.refuse_known()?;
-    }
-    let output = here.output(&job, growing.next())?;
-    growing.assemble(&output, &args.input)?;
-    let mut summary = run_stage(here.process(job, output, run), Stages::Project, here)?;
-    growing.publish()?;
-    if !args.here.quiet && !args.here.json {
-        super::say(&format!(
-            "added {} documents to {}",
-            figures::grouped(ingested.documents),
-            growing.result().display()
-        ));
-    }
-    summary.output = growing.result().to_owned();
-    summary.report = summary.report.map(|_| growing.result().join(REPORT));
+    let leaving = match args.on_duplicate {
+        OnDuplicate::Keep => BTreeSet::new(),
+        OnDuplicate::Replace => growing.duplicates()?.known,
+        OnDuplicate::Skip => growing.duplicates()?.new,
+        OnDuplicate::Error => refuse_known(growing)?,
+    };
+    let generation = Generation { input: args.input.clone(), fingerprint, ..Generation::default() };
+    let change = Change { leaving, generation };
+    let mut summary = make(growing, job, change, run, here)?;
     summary.ingest = ingested.ingest;
     Ok(Some(summary))
 }
 
-fn run_stage(process: Arc<Process>, stage: Stages, here: &Here) -> Result<Summary, Failure> {
-    let mut summary = Summary::default();
-    watched(&process, stage, || {
-        summary = summarized(&process, stage, here.clone())?;
-        Ok(())
-    })?;
-    Ok(summary)
+/// Refuses new documents whose ids the result has; there are none otherwise.
+fn refuse_known(growing: &GrowingResult) -> Result<BTreeSet<u64>, Failure> {
+    let Duplicates { ids, new, .. } = growing.duplicates()?;
+    if ids.is_empty() {
+        return Ok(new);
+    }
+    let message = format!(
+        "{}: has documents with the same ids as {} of the new ones, such as {}",
+        growing.result().display(),
+        new.len(),
+        named(&ids)
+    );
+    Err(Failure::data(message).help(
+        "correct the result's documents with --on-duplicate replace, leave the new ones out with --on-duplicate skip \
+         or, if they are other documents, add them with --on-duplicate keep",
+    ))
 }

@@ -14,6 +14,7 @@ use super::evaluate::{self, EvaluateArgs};
 use super::export::{self, ExportArgs};
 use super::launch::{self, LaunchArgs};
 use super::project_stream::{self, ProjectArgs};
+use super::remove::{self, RemoveArgs};
 use super::report::{self, ReportArgs};
 
 /// The version, and the build, which all processes of a run must share.
@@ -80,6 +81,9 @@ pub(crate) enum Command {
     /// Add documents to a finished result, with its model
     #[command(after_help = add::EXAMPLES)]
     Add(AddArgs),
+    /// Remove documents from a finished result
+    #[command(after_help = remove::EXAMPLES)]
+    Remove(RemoveArgs),
     /// Measure a job's model, or an external one, on documents of its collection
     #[command(after_help = evaluate::EXAMPLES)]
     Evaluate(EvaluateArgs),

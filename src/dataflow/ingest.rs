@@ -327,6 +327,7 @@ fn collection(
     }
     let by_status: BTreeMap<String, u64> = DocumentStatus::ALL
         .into_iter()
+        .filter(|&status| status != DocumentStatus::Removed)
         .map(|status| {
             let documents = written.iter().map(|shard| shard.by_status[status as usize]).sum();
             (status.name().to_owned(), documents)
@@ -352,7 +353,10 @@ fn collection(
         grouped: settings.group.is_some() || source.input.has_volumes(),
         labels: Vec::new(),
         phrases: Vec::new(),
-        additions: Vec::new(),
+        removed: 0,
+        sampled: None,
+        generations: Vec::new(),
+        later_batches: Vec::new(),
         shards,
     }
 }

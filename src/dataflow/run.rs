@@ -194,7 +194,7 @@ impl Run<'_> {
             }
             // A damaged one is made again.
             if let Ok(collection) = Collection::read(output.local_root(&[COLLECTION_FILE])?) {
-                self.warn_of_additions(&collection);
+                self.warn_of_changes(&collection);
             }
             return output.clear_all();
         }
@@ -214,15 +214,22 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Warns of documents that are not in the job's input.
-    fn warn_of_additions(&self, collection: &Collection) {
-        let added = collection.documents - collection.before_additions()[0];
+    /// Warns of documents that are not in the job's input, or that are still there but were removed from the result.
+    fn warn_of_changes(&self, collection: &Collection) {
+        let generations = &collection.generations;
+        let added: u64 = generations.iter().map(|generation| generation.documents).sum();
         if added > 0 {
-            let input = collection.additions.iter().flat_map(|addition| &addition.input);
+            let input = generations.iter().flat_map(|generation| &generation.input);
             self.process.warn(format!(
                 "{added} documents that `topicmill add` has added to the result are not in this job's input; to have \
                  them again, add {}",
                 input.cloned().collect::<Vec<_>>().join(", ")
+            ));
+        }
+        if collection.removed > 0 {
+            self.process.warn(format!(
+                "{} documents were removed from the result: it has them again if they are still in the job's input",
+                collection.removed
             ));
         }
     }

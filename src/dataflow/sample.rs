@@ -19,7 +19,7 @@ use super::shares::Shares;
 use crate::failure::Failure;
 use crate::wire::{packed, unpacked};
 use corpus::ShardDocument;
-use corpus::collection::Collection;
+use corpus::collection::{Collection, SampledDocuments};
 use corpus::labels::LabelReader;
 use corpus::minibatches::{MinibatchBuilder, Minibatches};
 use corpus::sample::{SampleRule, SmallestKeys, Split, sample_bound};
@@ -84,10 +84,12 @@ pub(crate) fn sample_rule(
     collection: &Collection,
 ) -> Result<SampleRule, Failure> {
     let (settings, seed) = (&process.job.sample, process.job.model.seed);
-    let [documents, with_terms] = collection.before_additions();
+    if let Some(SampledDocuments { documents, bound }) = collection.sampled {
+        return Ok(SampleRule::new(settings, seed, bound).of_first(documents));
+    }
     let wanted = match settings.size {
-        SampleSize::Documents(wanted) if wanted < with_terms => wanted,
-        _ => return Ok(SampleRule::new(settings, seed, u64::MAX).of_first(documents)),
+        SampleSize::Documents(wanted) if wanted < collection.documents_with_terms => wanted,
+        _ => return Ok(SampleRule::new(settings, seed, u64::MAX)),
     };
     let mut smallest = SmallestKeys::new(wanted);
     for_each_document(
@@ -97,14 +99,14 @@ pub(crate) fn sample_rule(
         collection,
         Columns::Status,
         |number, document| {
-            if document.status.has_terms() && number < documents {
+            if document.status.has_terms() {
                 smallest.add(SampleRule::key(seed, number));
             }
             Ok(())
         },
     )?;
     let bound = smallest_bound(worker, &smallest, wanted);
-    Ok(SampleRule::new(settings, seed, bound).of_first(documents))
+    Ok(SampleRule::new(settings, seed, bound))
 }
 
 /// Returns the `wanted`-th smallest of all keys, of which each worker has kept that many; `u64::MAX`

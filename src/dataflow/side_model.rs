@@ -123,14 +123,14 @@ pub(crate) fn side_model<S: SideModel>(
 /// Returns the largest key of the training documents to consider: of those, about as many as wanted have
 /// terms and labels, or fewer if documents have several labels. This reads no documents.
 fn key_bound(seed: u64, collection: &Collection, rule: &SampleRule, wanted: u64) -> u64 {
-    let all = u128::from(collection.documents);
+    let all = u128::from(collection.numbers());
     let labels = collection.labels.iter();
     let labelled = labels.map(|label| label.documents).reduce(|a, b| a + b);
     let usable = collection.documents_with_terms;
     let usable = labelled.map_or(usable, |labelled| labelled.min(usable));
     let looked_at = (u128::from(wanted) * all).div_ceil(u128::from(usable.max(1)));
     let mut smallest = SmallestKeys::new(looked_at.min(all) as u64);
-    for document in 0..collection.documents {
+    for document in 0..collection.numbers() {
         if rule.split(document) == Split::Sample {
             smallest.add(SampleRule::key(seed, document));
         }

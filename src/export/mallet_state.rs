@@ -22,6 +22,7 @@ use super::Sink;
 use crate::failure::Failure;
 use crate::result::OpenedResult;
 use corpus::ShardDocument;
+use corpus::shard::Columns;
 use lda::infer::sampler::Sampler;
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::{FactorTable, Factors};
@@ -51,7 +52,7 @@ pub(super) fn write(result: &OpenedResult, sink: &Sink) -> Result<(), Failure> {
             write!(out, " {alpha}")?;
         }
         writeln!(out, "\n#beta : {}", priors.eta)?;
-        result.for_each_document(|number, document| {
+        result.for_each_document(Columns::All, |number, document| {
             let assigned = drawing.assign(number, document)?;
             let name = word(&document.source_id);
             for (place, &(term, topic)) in assigned.iter().enumerate() {

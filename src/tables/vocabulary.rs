@@ -5,7 +5,7 @@ use std::path::Path;
 use super::check::{DocumentTotals, VerifyReport};
 use super::records::{records, table};
 use crate::failure::Failure;
-use corpus::vocabulary::Vocabulary;
+use corpus::vocabulary::{TermStatus, Vocabulary};
 
 table! {
     /// Every term that ingest counted, kept or not. The kept ones come first, by number.
@@ -24,7 +24,9 @@ impl VocabularyRow {
     pub(crate) fn all(vocabulary: &Vocabulary) -> impl Iterator<Item = Self> {
         let kept = (0..).zip(vocabulary.kept_terms()).map(|(place, term)| (Some(place), term));
         // Terms of documents that were added later follow all others.
-        let mut others: Vec<_> = vocabulary.terms()[vocabulary.kept()..].iter().collect();
+        let others = vocabulary.terms()[vocabulary.kept()..].iter();
+        let mut others: Vec<_> =
+            others.filter(|term| term.status != TermStatus::Removed).collect();
         others.sort_by(|a, b| a.term.cmp(&b.term));
         kept.chain(others.into_iter().map(|term| (None, term))).map(|(place, term)| Self {
             term_id: place,

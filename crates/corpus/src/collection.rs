@@ -64,23 +64,54 @@ pub struct Collection {
     /// The phrases that were found, by pass, name and first token; empty where the job looks for none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phrases: Vec<Phrase>,
-    /// The documents that were added after the model was trained, in order; their shards follow all others.
+    /// Documents that have left the collection: rows of the shards without content, whose numbers are not used again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub removed: u64,
+    /// What the sample is drawn from; absent until the collection changes for the first time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledDocuments>,
+    /// Its changes since it was ingested, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub additions: Vec<Addition>,
+    pub generations: Vec<Generation>,
+    /// The first shards of batches, except the first batch's: a part of a table is made of shards of one batch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub later_batches: Vec<usize>,
     /// The shards, in the order of their documents.
     pub shards: Vec<ShardEntry>,
 }
 
-/// Documents that were added to a collection together.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The documents that a sample is drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SampledDocuments {
+    /// Their number: they are the first ones.
+    pub documents: u64,
+    /// The largest key of a document in the sample ([`SampleRule::key`](crate::sample::SampleRule::key)).
+    pub bound: u64,
+}
+
+/// A change of a collection after it was ingested: documents that came, and documents that left.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Addition {
-    /// Files, folders and globs, as `corpus.input` has them.
+pub struct Generation {
+    /// What documents were read from: files, folders and globs, as `corpus.input` has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input: Vec<String>,
-    /// Their first shard.
-    pub first_shard: usize,
-    /// Fingerprint of their input, in hexadecimal.
-    pub input_fingerprint: String,
+    /// Digests of these files, in hexadecimal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Fingerprint of the input or, without any, of the numbers of the documents that left; in hexadecimal.
+    pub fingerprint: String,
+    /// The number of the first document that came, or that would have come.
+    pub first_document: u64,
+    /// Documents that came.
+    pub documents: u64,
+    /// Documents that left.
+    pub removed: u64,
 }
 
 /// One shard of a collection; its number is its place in the list.
@@ -190,15 +221,15 @@ impl Collection {
                 refuse(format!("shard {number} has more documents than there are numbers"))
             })?;
         }
-        let firsts = collection.additions.iter().map(|addition| addition.first_shard);
+        let firsts = collection.later_batches.iter().copied();
         let bounds = std::iter::once(0).chain(firsts).chain([collection.shards.len()]);
-        if !collection.additions.is_empty() && !bounds.is_sorted_by(|a, b| a < b) {
-            return Err(refuse("its additions do not begin at shards of their own".to_owned()));
+        if !collection.later_batches.is_empty() && !bounds.is_sorted_by(|a, b| a < b) {
+            return Err(refuse("its batches do not begin at shards of their own".to_owned()));
         }
-        if next != collection.documents {
+        if collection.documents.checked_add(collection.removed) != Some(next) {
             return Err(refuse(format!(
-                "{next} documents in the shards instead of {}",
-                collection.documents
+                "{next} documents in the shards instead of {} and {} that were removed",
+                collection.documents, collection.removed
             )));
         }
         Ok(collection)
@@ -211,15 +242,9 @@ impl Collection {
         json
     }
 
-    /// Appends the documents of another collection, which come from `input`. Its terms have the numbers of this one's and
-    /// may be followed by more.
-    pub fn append(&mut self, added: Self, input: &[String]) {
-        self.additions.push(Addition {
-            input: input.to_vec(),
-            first_shard: self.shards.len(),
-            input_fingerprint: added.input_fingerprint,
-        });
-        let first_document = self.documents;
+    /// Adds the documents of another collection. Its terms have the numbers of this one's and may be followed by more.
+    pub fn append(&mut self, added: Self) {
+        let first_document = self.numbers();
         self.shards.extend(added.shards.into_iter().map(|shard| ShardEntry {
             first_document: first_document + shard.first_document,
             ..shard
@@ -238,20 +263,16 @@ impl Collection {
         self.grouped |= added.grouped;
     }
 
-    /// Returns the shards of the documents that were ingested together: the first ones, then each addition.
-    pub fn batches(&self) -> impl Iterator<Item = Range<usize>> {
-        let starts = self.additions.iter().map(|addition| addition.first_shard);
-        let ends = starts.clone().chain([self.shards.len()]);
-        std::iter::once(0).chain(starts).zip(ends).map(|(start, end)| start..end)
+    /// Returns how many numbers of documents have been given: the next document gets this one.
+    pub fn numbers(&self) -> u64 {
+        self.documents + self.removed
     }
 
-    /// Returns the part of the collection that the model was trained on a sample of: its documents, and those with
-    /// terms. Others were added later.
-    pub fn before_additions(&self) -> [u64; 2] {
-        let shards = self.batches().next().unwrap_or_default();
-        self.shards[shards].iter().fold([0, 0], |[documents, with_terms], shard| {
-            [documents + shard.documents, with_terms + shard.documents_with_terms]
-        })
+    /// Returns the shards of each batch.
+    pub fn batches(&self) -> impl Iterator<Item = Range<usize>> {
+        let starts = self.later_batches.iter().copied();
+        let ends = starts.clone().chain([self.shards.len()]);
+        std::iter::once(0).chain(starts).zip(ends).map(|(start, end)| start..end)
     }
 
     /// Returns the path of a shard in the output folder.
@@ -306,7 +327,10 @@ mod tests {
             grouped: true,
             labels: Vec::new(),
             phrases: Vec::new(),
-            additions: Vec::new(),
+            removed: 0,
+            sampled: None,
+            generations: Vec::new(),
+            later_batches: Vec::new(),
             shards,
         }
     }
@@ -314,20 +338,17 @@ mod tests {
     #[test]
     fn documents_that_are_appended_follow_all_others() {
         let mut all = collection(&[3, 4]);
-        for (sizes, fingerprint) in [(&[5, 1][..], "x"), (&[2][..], "y")] {
-            let input_fingerprint = fingerprint.to_owned();
-            let added = Collection { input_fingerprint, terms_total: 9, ..collection(sizes) };
-            all.append(added, &["in".to_owned()]);
+        for sizes in [&[5, 1][..], &[2][..]] {
+            all.later_batches.push(all.shards.len());
+            all.append(Collection { terms_total: 9, ..collection(sizes) });
         }
         let firsts: Vec<u64> = all.shards.iter().map(|shard| shard.first_document).collect();
         assert_eq!(firsts, [0, 3, 7, 12, 13]);
         assert_eq!(all.batches().collect::<Vec<_>>(), [0..2, 2..4, 4..5]);
-        assert_eq!(all.before_additions(), [7, 7]);
         assert_eq!((all.documents, all.documents_by_status["ok"], all.terms_total), (15, 15, 9));
-        assert_eq!(all.additions[1].input_fingerprint, "y");
         let path = Path::new("c.json");
         assert_eq!(Collection::from_json(&all.to_json(), path).unwrap(), all);
-        all.additions[1].first_shard = 6;
+        all.later_batches[1] = 6;
         let error = Collection::from_json(&all.to_json(), path).unwrap_err().to_string();
         assert!(error.contains("at shards of their own"), "{error}");
     }

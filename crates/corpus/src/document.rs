@@ -28,11 +28,13 @@ pub enum DocumentStatus {
     Truncated = 6,
     /// The job leaves it out, by `[htrc]` or by its language.
     Filtered = 7,
+    /// It has left the collection: an empty row, so that other documents keep their numbers. In no table.
+    Removed = 8,
 }
 
 impl DocumentStatus {
     /// Every status, in the order of their numbers.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Ok,
         Self::Repaired,
         Self::Empty,
@@ -41,6 +43,7 @@ impl DocumentStatus {
         Self::TooLarge,
         Self::Truncated,
         Self::Filtered,
+        Self::Removed,
     ];
 
     /// Returns the name written to the tables.
@@ -59,6 +62,7 @@ impl DocumentStatus {
             Self::TooLarge => "too_large",
             Self::Truncated => "truncated",
             Self::Filtered => "filtered",
+            Self::Removed => "removed",
         }
     }
 
@@ -159,6 +163,12 @@ impl ShardDocument {
     /// Returns the number of tokens in the vocabulary (N_d).
     pub fn tokens_in_vocabulary(&self) -> u64 {
         self.counts.iter().map(|&c| u64::from(c)).sum()
+    }
+
+    /// Returns all its terms, kept or not, and their tokens.
+    pub fn all_terms(&self) -> impl Iterator<Item = (u32, u32)> {
+        let kept = self.terms.iter().copied().zip(self.counts.iter().copied());
+        kept.chain(self.pruned.iter().map(|&term| (term, 1)))
     }
 
     /// Returns its kept terms and their counts.

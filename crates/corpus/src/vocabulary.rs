@@ -30,12 +30,21 @@ pub enum TermStatus {
     Capped = 4,
     /// Not in the collection whose terms are kept (`vocabulary.from`).
     Unknown = 5,
+    /// Of documents that have left the collection: its number is not used again. In no table.
+    Removed = 6,
 }
 
 impl TermStatus {
     /// Every status, in the order of their numbers.
-    pub const ALL: [Self; 6] =
-        [Self::Kept, Self::Stop, Self::Rare, Self::Frequent, Self::Capped, Self::Unknown];
+    pub const ALL: [Self; 7] = [
+        Self::Kept,
+        Self::Stop,
+        Self::Rare,
+        Self::Frequent,
+        Self::Capped,
+        Self::Unknown,
+        Self::Removed,
+    ];
 
     /// Returns the name written to the tables.
     pub fn name(self) -> &'static str {
@@ -46,6 +55,7 @@ impl TermStatus {
             Self::Frequent => "frequent",
             Self::Capped => "capped",
             Self::Unknown => "unknown",
+            Self::Removed => "removed",
         }
     }
 
@@ -288,7 +298,7 @@ pub fn destination(place: u32, status: TermStatus) -> u32 {
     match status {
         TermStatus::Kept | TermStatus::Rare | TermStatus::Capped | TermStatus::Unknown => place,
         TermStatus::Stop => STOPPED,
-        TermStatus::Frequent => DROPPED,
+        TermStatus::Frequent | TermStatus::Removed => DROPPED,
     }
 }
 

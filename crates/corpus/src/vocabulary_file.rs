@@ -1,7 +1,8 @@
 //! A vocabulary on disk: `corpus/vocabulary.tsv`, one term per line in the vocabulary's own order.
 //!
 //! The columns are `tokens documents status term`; the term is last, so that only a line break
-//! would need quoting. Memory is that of the vocabulary.
+//! would need quoting. A removed term has no text: it is read as its number after U+0000. Memory is that of the
+//! vocabulary.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -51,6 +52,7 @@ impl VocabularyWriter {
             let message = format!("the term {term:?} contains a line break");
             Err(io::Error::new(io::ErrorKind::InvalidData, message))
         } else {
+            let term = if status == TermStatus::Removed { "" } else { term };
             writeln!(self.file, "{tokens}\t{documents}\t{}\t{term}", status.name())
         };
         written.map_err(CorpusError::io(&self.path))
@@ -83,7 +85,12 @@ pub fn read(path: &Path) -> Result<Vocabulary, CorpusError> {
         let content = text.strip_suffix('\n');
         match (line, content, content.and_then(parse)) {
             (1, Some(HEADER), _) => {}
-            (2.., _, Some(term)) => terms.push(term),
+            (2.., _, Some(mut term)) => {
+                if term.status == TermStatus::Removed {
+                    term.term = format!("\0{}", terms.len());
+                }
+                terms.push(term);
+            }
             _ => {
                 let path = path.display();
                 return Err(CorpusError::Data(format!(

@@ -21,7 +21,7 @@ use crate::tables::tally::Tally;
 use corpus::collection::Collection;
 use corpus::sample::Split;
 use corpus::shard::{Columns, ShardReader};
-use corpus::{Sections, ShardDocument};
+use corpus::{DocumentStatus, Sections, ShardDocument};
 use lda::infer::summary::Projection;
 use lda::infer::{Inferrer, Target};
 use lda::model::factors::FactorTable;
@@ -84,7 +84,8 @@ impl OpenPart {
         Ok(Self { shards, shard: None, tally, written })
     }
 
-    /// Reads the next document; returns its number and its position in its volume, or `None` after the last.
+    /// Reads the next document that has not been removed; returns its number and its position in its volume, or `None`
+    /// after the last.
     fn read_into(
         &mut self,
         plan: &ProjectPlan,
@@ -95,6 +96,9 @@ impl OpenPart {
                 && shard.reader.read_into(read)?
             {
                 shard.next += 1;
+                if read.status == DocumentStatus::Removed {
+                    continue;
+                }
                 return Ok(Some((shard.next - 1, shard.sections.number(read.group.as_deref()))));
             }
             let Some(number) = self.shards.next() else {

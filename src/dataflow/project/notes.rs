@@ -1,39 +1,13 @@
 //! The notes of parts: a part with a note is projected, and the sums of its tally are in it.
 
-use std::fs;
-use std::io::ErrorKind;
-use std::ops::Range;
-
-use serde::{Deserialize, Serialize};
-
 use super::ProjectPlan;
 use crate::dataflow::process::Process;
 use crate::dataflow::shares::Shares;
 use crate::failure::Failure;
-use crate::tables::output::NOTES_FOLDER;
+use crate::tables::notes::PartNote;
 use crate::tables::tally::Tally;
 use crate::tables::{FileMetadata, PartInfo, part_name};
 use corpus::collection::Collection;
-
-/// Returns the path of the note of a part, below the output's root.
-fn note_name(number: usize) -> String {
-    format!("{NOTES_FOLDER}/part-{number:05}.json")
-}
-
-/// A part's note: what it was projected with, its files, and its tally.
-#[derive(Serialize, Deserialize)]
-struct Note {
-    /// Hash of the model.
-    model_hash: Option<String>,
-    /// Hash of the settings.
-    settings_hash: String,
-    /// Its shards.
-    shards: Range<usize>,
-    /// The parts written, in the order of [`tables`].
-    parts: Vec<PartInfo>,
-    /// The sums of its tally.
-    sums: Vec<i64>,
-}
 
 /// The parts that a note lists, by path, and its tally.
 type NotedPart<T> = (Vec<(String, PartInfo)>, T);
@@ -45,20 +19,15 @@ fn read_note(
     metadata: &FileMetadata,
     number: usize,
 ) -> Result<Option<NotedPart<Vec<i64>>>, Failure> {
-    let path = process.output.local(&note_name(number))?;
-    let note = match fs::read(&path) {
-        Ok(note) => note,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(Failure::io(path)(source)),
-    };
+    let note = PartNote::read(&process.output.local(&PartNote::name(number))?)?;
     let (tables, shares) = (tables(collection), Shares::of(process, collection));
-    let is_current = |note: &Note| {
+    let is_current = |note: &PartNote| {
         note.model_hash == metadata.model_hash
             && note.settings_hash == metadata.settings_hash
             && note.shards == shares.parts[number]
             && note.parts.len() == tables.len()
     };
-    let Some(note) = serde_json::from_slice(&note).ok().filter(is_current) else {
+    let Some(note) = note.filter(is_current) else {
         return Ok(None);
     };
     let paths = tables.iter().map(|table| part_path(table, number));
@@ -88,9 +57,9 @@ pub(super) fn publish(
 ) -> Result<(), Failure> {
     let FileMetadata { model_hash, settings_hash, .. } = plan.metadata.clone();
     let shards = plan.shares.parts[number].clone();
-    let note = Note { model_hash, settings_hash, shards, parts, sums: tally.sums() };
+    let note = PartNote { model_hash, settings_hash, shards, parts, sums: tally.sums() };
     let note = serde_json::to_string(&note).expect("numbers and texts are JSON");
-    plan.process.output.write_atomic(&note_name(number), note.as_bytes())
+    plan.process.output.write_atomic(&PartNote::name(number), note.as_bytes())
 }
 
 /// All tables of documents.

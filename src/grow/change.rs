@@ -1,0 +1,353 @@
+//! The next result, before projection: links to what stays, and what a change makes anew.
+//!
+//! A shard keeps its rows: a document that leaves is an empty one from then on, so that the others keep their numbers,
+//! and with them their places in the sample and in the tables. Small batches of documents that came are merged with
+//! newer ones, as large ones come rarely: of n additions of a document, about log₂ n batches remain.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter::repeat;
+use std::path::{Path, PathBuf};
+
+use super::GrowingResult;
+use crate::config::Job;
+use crate::failure::Failure;
+use crate::result::OpenedResult;
+use crate::tables::notes::PartNote;
+use crate::tables::output::{Output, part_name};
+use corpus::collection::{COLLECTION_FILE, Collection, Generation, SampledDocuments, ShardEntry};
+use corpus::sample::{SampleRule, SmallestKeys};
+use corpus::settings::SampleSize;
+use corpus::shard::{Columns, ShardCompression, ShardReader, ShardWriter, hash_file};
+use corpus::vocabulary::TermStatus;
+use corpus::vocabulary_file::{VOCABULARY_FILE, VocabularyWriter};
+use corpus::{DocumentStatus, Sections, ShardDocument};
+use store::{Disk, Store, create_folder, link};
+
+/// Folders of a result whose files stay as they are.
+const KEPT: [&str; 2] = ["model", "training_log"];
+
+/// Tables with a part for each part of the documents.
+const DOCUMENT_TABLES: [&str; 3] = ["documents", "document_topics", "predictions"];
+
+/// The largest size in bytes of the shard that batches are merged to.
+const MOST_MERGED: u64 = 4 << 20;
+
+/// Documents that come to a result, and documents that leave it.
+pub(crate) struct Change {
+    /// The numbers of documents that leave; of those that come, which have the numbers after the others, of those that
+    /// are left out.
+    pub(crate) leaving: BTreeSet<u64>,
+    /// What came and left, except the numbers of documents.
+    pub(crate) generation: Generation,
+}
+
+impl Change {
+    fn brings_documents(&self) -> bool {
+        !self.generation.input.is_empty()
+    }
+}
+
+/// A shard of the next collection.
+struct Target<'a> {
+    /// The files it is made of, and their entries in the collection; more than one are merged.
+    sources: Vec<(PathBuf, &'a ShardEntry)>,
+}
+
+/// What the documents that leave take with them.
+#[derive(Default)]
+struct Retraction {
+    documents: u64,
+    documents_with_terms: u64,
+    documents_by_status: BTreeMap<String, u64>,
+    tokens_total: u64,
+    tokens_in_vocabulary: u64,
+    tokens_stopped: u64,
+    /// Tokens and documents of each term.
+    terms: BTreeMap<u32, [u64; 2]>,
+}
+
+impl Retraction {
+    fn add(&mut self, document: &ShardDocument) {
+        self.documents += 1;
+        self.documents_with_terms += u64::from(document.status.has_terms());
+        let name = document.status.name().to_owned();
+        *self.documents_by_status.entry(name).or_default() += 1;
+        self.tokens_total += u64::from(document.tokens_total);
+        self.tokens_in_vocabulary += document.tokens_in_vocabulary();
+        self.tokens_stopped += u64::from(document.tokens_stopped);
+        for (term, count) in document.all_terms() {
+            let [tokens, documents] = self.terms.entry(term).or_default();
+            *tokens += u64::from(count);
+            *documents += 1;
+        }
+    }
+
+    fn take_from(&self, collection: &mut Collection) {
+        collection.documents -= self.documents;
+        collection.removed += self.documents;
+        collection.documents_with_terms -= self.documents_with_terms;
+        collection.tokens_total -= self.tokens_total;
+        collection.tokens_in_vocabulary -= self.tokens_in_vocabulary;
+        collection.tokens_stopped -= self.tokens_stopped;
+        for (status, documents) in &self.documents_by_status {
+            if let Some(count) = collection.documents_by_status.get_mut(status) {
+                *count -= documents;
+            }
+        }
+    }
+}
+
+impl GrowingResult {
+    /// Counts what comes and leaves, and removes what another change has left beside the result.
+    ///
+    /// # Errors
+    /// A collection cannot be read, or a folder not removed.
+    pub(crate) fn begin(&self, change: &mut Change) -> Result<(), Failure> {
+        let [before, new] = self.collections(change)?;
+        let left_out = change.leaving.range(before.numbers()..).count() as u64;
+        change.generation.first_document = before.numbers();
+        change.generation.documents = new.documents - left_out;
+        change.generation.removed = change.leaving.len() as u64 - left_out;
+        self.keep_next(&before, &change.generation)
+    }
+
+    /// Returns the result's collection, and that of the new documents, which may be none.
+    fn collections(&self, change: &Change) -> Result<[Collection; 2], Failure> {
+        let added = OpenedResult::at(&self.added);
+        let new =
+            if change.brings_documents() { added.collection()? } else { Collection::default() };
+        Ok([OpenedResult::at(&self.result).collection()?, new])
+    }
+
+    /// Fills the folder of the next result with all that stays, with the new shards, and with those that documents
+    /// leave; `output` is that folder. An earlier attempt's is kept if it is complete.
+    ///
+    /// # Errors
+    /// No document is left; a file cannot be read, linked or written.
+    pub(crate) fn assemble(
+        &self,
+        output: &Output,
+        job: &Job,
+        change: &Change,
+    ) -> Result<(), Failure> {
+        if output.is_published(COLLECTION_FILE)? {
+            return Ok(());
+        }
+        let Change { leaving, generation } = change;
+        let [before, new] = self.collections(change)?;
+        let mut collection = before.clone();
+        collection.sampled = Some(match before.sampled {
+            Some(sampled) => sampled,
+            None => self.sampled(job, &before)?,
+        });
+        let merged = first_merged(&before, &new.shards);
+        collection.append(new);
+        let path = |number: usize| match number.checked_sub(before.shards.len()) {
+            None => self.result.join(Collection::shard_name(number)),
+            Some(number) => self.added.join(Collection::shard_name(number)),
+        };
+        let source = |number: usize| (path(number), &collection.shards[number]);
+        let apart = if merged < before.shards.len() { merged } else { collection.shards.len() };
+        let mut targets: Vec<Target<'_>> =
+            (0..apart).map(|number| Target { sources: vec![source(number)] }).collect();
+        if apart < collection.shards.len() {
+            targets
+                .push(Target { sources: (apart..collection.shards.len()).map(source).collect() });
+        }
+        let mut retraction = Retraction::default();
+        let (mut shards, mut stays) = (Vec::with_capacity(targets.len()), Vec::new());
+        let mut missing_sections = 0;
+        for (number, target) in targets.iter().enumerate() {
+            let rewriting = Rewriting { leaving, columns: &collection.metadata };
+            let name = Collection::shard_name(number);
+            let is_same = target.sources.len() == 1
+                && !rewriting.changes(target.sources[0].1, missing_sections);
+            stays.push(is_same);
+            if is_same {
+                let (path, entry) = &target.sources[0];
+                self.link(path, &name)?;
+                shards.push((*entry).clone());
+            } else {
+                let temporary = output.temporary_path(&format!("shard-{number:05}"));
+                let entry =
+                    rewriting.write(target, &temporary, &mut missing_sections, &mut retraction)?;
+                output.publish(&temporary, &name)?;
+                shards.push(entry);
+            }
+        }
+        retraction.take_from(&mut collection);
+        collection.shards = shards;
+        if collection.documents == 0 {
+            let message = format!("{}: no document would be left", self.result.display());
+            return Err(Failure::data(message).help("remove the folder instead"));
+        }
+        if apart < before.shards.len() || collection.shards.len() > before.shards.len() {
+            collection.later_batches.retain(|&first| first < merged);
+            collection.later_batches.push(merged);
+        }
+        self.link_parts(&stays[..merged.min(stays.len())])?;
+        for folder in KEPT {
+            for name in Disk.names(&self.result.join(folder))? {
+                let file = format!("{folder}/{name}");
+                self.link(&self.result.join(&file), &file)?;
+            }
+        }
+        self.write_vocabulary(output, change.brings_documents(), &retraction)?;
+        collection.generations.push(generation.clone());
+        output.write_atomic(COLLECTION_FILE, collection.to_json().as_bytes())
+    }
+
+    /// Returns what the sample of a collection that has never changed was drawn from.
+    fn sampled(&self, job: &Job, collection: &Collection) -> Result<SampledDocuments, Failure> {
+        let documents = collection.documents;
+        let wanted = match job.sample.size {
+            SampleSize::Documents(wanted) if wanted < collection.documents_with_terms => wanted,
+            _ => return Ok(SampledDocuments { documents, bound: u64::MAX }),
+        };
+        let mut smallest = SmallestKeys::new(wanted);
+        OpenedResult::at(&self.result).for_each_document(Columns::Status, |number, document| {
+            if document.status.has_terms() {
+                smallest.add(SampleRule::key(job.model.seed, number));
+            }
+            Ok(())
+        })?;
+        Ok(SampledDocuments { documents, bound: smallest.bound() })
+    }
+
+    /// Links the parts of the tables of documents, and their notes, all of whose shards stay.
+    fn link_parts(&self, stays: &[bool]) -> Result<(), Failure> {
+        for (number, note) in PartNote::all(&self.result)? {
+            if !stays.get(note.shards).is_some_and(|stay| stay.iter().all(|&stays| stays)) {
+                continue;
+            }
+            let parts =
+                DOCUMENT_TABLES.map(|table| format!("{table}/{}", part_name(number as u64)));
+            for file in parts.into_iter().chain([PartNote::name(number)]) {
+                let from = self.result.join(&file);
+                if from.exists() {
+                    self.link(&from, &file)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the vocabulary with the counts of the documents that came, and without those of the documents that left. A
+    /// term that is in no document any more is forgotten unless it is kept; its number is not used again.
+    fn write_vocabulary(
+        &self,
+        output: &Output,
+        has_new: bool,
+        retraction: &Retraction,
+    ) -> Result<(), Failure> {
+        let known = OpenedResult::at(&self.result).vocabulary()?;
+        let added = OpenedResult::at(&self.added);
+        let added = if has_new { Some(added.vocabulary()?) } else { None };
+        let temporary = output.temporary_path("vocabulary.tsv");
+        let mut file = VocabularyWriter::create(&temporary)?;
+        let terms = added.as_ref().unwrap_or(&known).terms();
+        let earlier = known.terms().iter().map(Some).chain(repeat(None));
+        for ((term, earlier), number) in terms.iter().zip(earlier).zip(0..) {
+            let [mut tokens, mut documents] = [term.tokens, term.documents];
+            if let (Some(earlier), Some(_)) = (earlier, &added) {
+                tokens += earlier.tokens;
+                documents += earlier.documents;
+            }
+            if let Some([fewer_tokens, fewer_documents]) = retraction.terms.get(&number) {
+                tokens -= fewer_tokens;
+                documents -= fewer_documents;
+            }
+            let is_gone = documents == 0 && term.status != TermStatus::Kept;
+            let status = if is_gone { TermStatus::Removed } else { term.status };
+            file.write(&term.term, [tokens, documents], status)?;
+        }
+        file.finish()?;
+        output.publish(&temporary, VOCABULARY_FILE)
+    }
+
+    fn link(&self, from: &Path, file: &str) -> Result<(), Failure> {
+        let to = self.next.join(file);
+        create_folder(to.parent().unwrap_or(&self.next)).map_err(Failure::io(&to))?;
+        // Of a change that was killed.
+        store::remove_file(&to).map_err(Failure::io(&to))?;
+        link(from, &to).map_err(Failure::io(to))
+    }
+}
+
+/// Returns the first shard of the batches that are merged with the `new` shards: the last ones, as long as each is
+/// smaller than all after it; the number of all shards if there are none.
+fn first_merged(collection: &Collection, new: &[ShardEntry]) -> usize {
+    let bytes = |shards: &[ShardEntry]| shards.iter().map(|shard| shard.bytes).sum::<u64>();
+    let (mut first, mut merged) = (collection.shards.len(), bytes(new));
+    for &earlier in collection.later_batches.iter().rev() {
+        let batch = bytes(&collection.shards[earlier..first]);
+        if batch > merged || batch + merged > MOST_MERGED {
+            break;
+        }
+        (first, merged) = (earlier, merged + batch);
+    }
+    first
+}
+
+/// How shards are written again.
+struct Rewriting<'a> {
+    /// The numbers of the documents that leave.
+    leaving: &'a BTreeSet<u64>,
+    /// The names of the columns of metadata.
+    columns: &'a [String],
+}
+
+impl Rewriting<'_> {
+    /// Whether documents leave a shard, or the positions of its documents in their volume may change: `missing`
+    /// documents of the last volume before it have left.
+    fn changes(&self, entry: &ShardEntry, missing: u64) -> bool {
+        let numbers = entry.first_document..entry.first_document + entry.documents;
+        missing > 0 || self.leaving.range(numbers).next().is_some()
+    }
+
+    /// Writes the shard that several become, each document that leaves as an empty one.
+    fn write(
+        &self,
+        target: &Target<'_>,
+        path: &Path,
+        missing: &mut u64,
+        retraction: &mut Retraction,
+    ) -> Result<ShardEntry, Failure> {
+        let mut writer = ShardWriter::create(path, self.columns, ShardCompression::Zstd)?;
+        let mut document = ShardDocument::default();
+        let empty = ShardDocument {
+            status: DocumentStatus::Removed,
+            metadata: vec![None; self.columns.len()],
+            ..ShardDocument::default()
+        };
+        let (_, first) = target.sources[0];
+        let mut written = ShardEntry {
+            first_document: first.first_document,
+            first_section: first.first_section.saturating_sub(*missing),
+            ..ShardEntry::default()
+        };
+        for (path, entry) in &target.sources {
+            let mut reader: ShardReader = entry.open(path, Columns::All)?;
+            let mut sections = Sections::starting(entry.first_section);
+            let mut number = entry.first_document;
+            while reader.read_into(&mut document)? {
+                if sections.number(document.group.as_deref()) == Some(0) {
+                    *missing = 0;
+                }
+                if self.leaving.contains(&number) {
+                    *missing += u64::from(document.group.is_some());
+                    retraction.add(&document);
+                    writer.push(&empty)?;
+                } else {
+                    written.documents_with_terms += u64::from(document.status.has_terms());
+                    writer.push(&document)?;
+                }
+                number += 1;
+            }
+        }
+        let info = writer.finish()?;
+        let (bytes, sha256) = hash_file(path).map_err(Failure::io(path))?;
+        let sha256 = hex::encode(sha256);
+        Ok(ShardEntry { documents: info.documents, tokens: info.tokens, bytes, sha256, ..written })
+    }
+}
