@@ -1,4 +1,4 @@
-"""Texts that become part of a result."""
+"""Texts that become part of a result, and texts that leave it."""
 
 import pathlib
 
@@ -44,3 +44,18 @@ def test_files_are_read_as_those_of_the_result(grown, tmp_path):
     assert grown.theta.shape == (101, 2)
     with pytest.raises(ValueError, match="read as those"):
         grown.add(pathlib.Path(file), ids=["b"])
+
+
+def test_corrections_replace_and_the_numbers_of_what_is_gone_stay_free(grown):
+    theta = grown.theta
+    grown.add(["a loan"], ids=[3], on_duplicate="replace")
+    assert grown.theta.shape == (100, 2)
+    assert grown.documents["doc_id"].to_pylist() == [*range(3), *range(4, 101)]
+    assert grown.documents["source_id"].to_pylist()[-1] == "3"
+    grown.remove(["0", 5])
+    assert np.array_equal(grown.theta[:2].toarray(), theta[1:3].toarray())
+    assert all(near.doc_id not in (0, 3, 5) for near in grown.similar(1, n=100))
+    with pytest.raises(IndexError, match="documents 0 to 100"):
+        grown.similar(5)
+    with pytest.raises(topicmill.errors.DataError, match="such as 5"):
+        grown.remove([5])

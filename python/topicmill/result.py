@@ -154,6 +154,11 @@ class Result:
     def _document_count(self) -> int:
         return sum(self.manifest["documents_by_status"].values())
 
+    @cached_property
+    def _numbers(self) -> npt.NDArray[np.int64]:
+        """The numbers of the documents, ascending; those of documents that were removed are missing."""
+        return self._column("documents", "doc_id")
+
     # The model as arrays
 
     @cached_property
@@ -177,18 +182,19 @@ class Result:
 
     @cached_property
     def theta(self) -> Matrix:
-        """The documents' topic proportions θ, sparse, shape (documents, K).
+        """The documents' topic proportions θ, sparse, shape (documents, K), in the order of `documents`.
 
         Contains the proportions of at least ``project.threshold`` (0.01 by default); the rest of a
         row's sum of 1 is ``dropped_mass`` in `documents`. A document without a term of the
         vocabulary has an empty row.
         """
         entries = self._arrow("document_topics", ["doc_id", "topic", "weight"])
-        rows, columns = entries["doc_id"].to_numpy(), entries["topic"].to_numpy()
+        rows = np.searchsorted(self._numbers, entries["doc_id"].to_numpy())
+        columns = entries["topic"].to_numpy()
         return _projection.csr(
             entries["weight"].to_numpy(),
             columns,
-            np.bincount(rows, minlength=self._document_count),
+            np.bincount(rows, minlength=len(self._numbers)),
             len(self.alpha),
         )
 
@@ -263,7 +269,7 @@ class Result:
             raise TypeError("pass one of document, source_id, topic and text")
         if n < 1:
             raise ValueError(f"n is {n}, but must be at least 1")
-        ids = self._column("documents", "source_id")
+        ids, row = self._column("documents", "source_id"), None
         if topic is not None:
             self._check_topic(topic)
             weights = np.eye(1, len(self.alpha), topic)[0]
@@ -272,32 +278,34 @@ class Result:
             if not weights.any():
                 raise ValueError("none of the text's words is in the vocabulary: pass a longer text")
         else:
-            document = self._document(document, source_id, ids)
-            weights = self.theta[[document]].toarray()[0]
+            row = self._row(document, source_id, ids)
+            weights = self.theta[[row]].toarray()[0]
             if not weights.any():
-                raise ValueError(f"document {document} has no topics: pass another one")
+                raise ValueError(f"document {self._numbers[row]} has no topics: pass another one")
         affinity = self.theta.astype(np.float64).sqrt() @ np.sqrt(weights.astype(np.float64))
-        if document is not None:
-            affinity[document] = 0
+        if row is not None:
+            affinity[row] = 0
         sharing = np.flatnonzero(affinity)
         distances = np.sqrt(np.maximum(1 - affinity[sharing], 0))
         order = np.argsort(distances, kind="stable")[:n]
         nearest = zip(sharing[order].tolist(), distances[order].tolist())
-        return [DocumentDistance(doc_id, ids[doc_id], distance) for doc_id, distance in nearest]
+        numbers = self._numbers
+        return [DocumentDistance(int(numbers[row]), ids[row], distance) for row, distance in nearest]
 
-    def _document(self, number: int | None, source_id: str | None, ids: npt.NDArray[Any]) -> int:
-        """Return the number of the document with this number or id."""
+    def _row(self, number: int | None, source_id: str | None, ids: npt.NDArray[Any]) -> int:
+        """Return the row in `documents` of the document with this number or id."""
         if isinstance(number, str):
             raise TypeError(f"document is a number (doc_id): pass source_id={number!r} for an id")
         if number is not None:
-            if number not in range(len(ids)):
-                raise IndexError(f"no document {number}: the result has documents 0 to {len(ids) - 1}")
-            return number
+            row = int(np.searchsorted(self._numbers, number))
+            if row == len(ids) or self._numbers[row] != number:
+                raise IndexError(f"no document {number}: the result has documents 0 to {self._numbers[-1]}")
+            return row
         found = np.flatnonzero(ids == source_id).tolist()
         if not found:
             raise KeyError(f"no document with source_id {source_id!r}: the table `documents` lists all")
         if len(found) > 1:
-            several = ", ".join(map(str, found[:10]))
+            several = ", ".join(map(str, self._numbers[found[:10]]))
             raise ValueError(f"several documents have source_id {source_id!r}: pass document=, one of {several}")
         return int(found[0])
 
@@ -377,6 +385,7 @@ class Result:
         *,
         ids: Iterable[object] | None = None,
         metadata: Mapping[str, Iterable[object]] | None = None,
+        on_duplicate: Literal["error", "replace", "skip", "keep"] = "error",
         threads: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -390,9 +399,12 @@ class Result:
         texts : iterable of str, or pathlib.Path
             The texts, or files in the form of the result's own.
         ids : iterable, optional
-            The texts' ids, which the result must not have; by default, their positions in it.
+            The texts' ids; by default, their numbers in it (``doc_id``).
         metadata : mapping of str to iterable, optional
             The columns that the result's texts have, such as ``{"year": years}``; others are not read.
+        on_duplicate : {"error", "replace", "skip", "keep"}, default "error"
+            What to do with a text whose id the result has: add nothing; replace the result's text, as a correction;
+            leave the new one out; or add it as another document.
         threads : int, optional
             Threads; by default, one for each core.
         verbose : bool, default False
@@ -419,10 +431,49 @@ class Result:
                 file = Path(texts)
             else:
                 text_key, id_key = _projection.keys(self.path)
-                lines = _texts.lines(texts, ids, metadata, text_key, id_key, self._document_count)
+                lines = _texts.lines(texts, ids, metadata, text_key, id_key, int(self._numbers[-1]) + 1)
                 file = _texts.spool(lines, Path(folder))
-            flags = [*threads_flags(threads), *["--quiet"] * (not verbose)]
+            flags = ["--on-duplicate", on_duplicate, *threads_flags(threads), *["--quiet"] * (not verbose)]
             _program.run("add", self.path, file, *flags, verbose=verbose)
+        self._forget()
+
+    def remove(self, ids: Iterable[object], *, threads: int | None = None, verbose: bool = False) -> None:
+        """Remove documents from the result, which is then as if it had never had them.
+
+        Runs ``topicmill remove``. What the model learnt from them stays. If it is interrupted, nothing is removed.
+
+        Parameters
+        ----------
+        ids : iterable
+            The documents' ids (``source_id``).
+        threads : int, optional
+            Threads; by default, one for each core.
+        verbose : bool, default False
+            Whether to show progress on standard error.
+
+        Raises
+        ------
+        TopicMillError
+            With the program's message and remedy, such as a `DataError` for an id that the result does not have.
+
+        Examples
+        --------
+        >>> import topicmill
+        >>> texts = ["cat dog kitten puppy paw", "bank loan money credit rate"] * 50
+        >>> result = topicmill.fit(texts, topics=2)
+        >>> result.remove([0, 1])
+        >>> result.theta.shape
+        (98, 2)
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "ids")
+            file.write_text("".join(f"{number}\n" for number in ids), encoding="utf-8")
+            flags = [*threads_flags(threads), *["--quiet"] * (not verbose)]
+            _program.run("remove", self.path, "--ids", file, *flags, verbose=verbose)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget what was read of the result, which has changed."""
         for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
             delattr(self, name)
 

@@ -27,7 +27,7 @@ trends = ["year"]
 path = "old"
 "#;
 
-const PROJECTED: &str = r#"
+pub const PROJECTED: &str = r#"
 [corpus]
 input = "a-old.jsonl"
 group = "section"
@@ -42,7 +42,7 @@ path = "first"
 "#;
 
 /// Returns documents of four topics, some with words that no other file has.
-fn documents(count: u64, seed: u64) -> String {
+pub fn documents(count: u64, seed: u64) -> String {
     let mut state = seed;
     let mut below = |bound: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -69,7 +69,7 @@ fn documents(count: u64, seed: u64) -> String {
 
 /// Returns a folder with a trained result, `old`; with `first`, the same documents projected onto its model; and with
 /// documents to be added.
-fn finished() -> Workdir {
+pub fn finished() -> Workdir {
     static FINISHED: LazyLock<Workdir> = LazyLock::new(|| {
         let ground = Workdir::new().with_job(JOB);
         for (name, count, seed) in [("a-old", 400, 1), ("b-new", 150, 2), ("c-more", 60, 3)] {
@@ -84,7 +84,7 @@ fn finished() -> Workdir {
 }
 
 /// Returns the names in the folder that begin with a dot: what additions leave.
-fn left(ground: &Workdir) -> Vec<String> {
+pub fn left(ground: &Workdir) -> Vec<String> {
     let entries = std::fs::read_dir(ground.root()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with('.')).collect()

@@ -44,6 +44,7 @@ mod others;
 mod pages;
 mod parsers;
 mod phrases;
+mod remove;
 mod report;
 mod resume;
 mod rollups;

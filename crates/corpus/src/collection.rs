@@ -259,7 +259,7 @@ impl Collection {
         self.tokens_total += added.tokens_total;
         self.tokens_in_vocabulary += added.tokens_in_vocabulary;
         self.tokens_stopped += added.tokens_stopped;
-        self.terms_total = added.terms_total;
+        self.terms_total = self.terms_total.max(added.terms_total);
         self.grouped |= added.grouped;
     }
 
