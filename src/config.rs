@@ -110,6 +110,8 @@ pub struct OutputSettings {
     pub(crate) part_bytes: u64,
     /// Whether the run writes a report.
     pub(crate) report: bool,
+    /// How many generations of a result are kept beside it when it changes.
+    pub(crate) keep_generations: u64,
 }
 
 impl OutputSettings {

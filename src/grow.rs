@@ -11,6 +11,7 @@
 //! whole change or nothing of it, and a change that was killed is resumed, or forgotten by the next one.
 
 mod change;
+mod kept;
 mod selection;
 
 use std::collections::BTreeSet;
@@ -47,6 +48,7 @@ pub struct GrowingResult {
     added: PathBuf,
     next: PathBuf,
     aside: PathBuf,
+    generations: PathBuf,
 }
 
 impl GrowingResult {
@@ -74,7 +76,8 @@ impl GrowingResult {
         let beside = |kind: &str| result.with_file_name(format!(".{name}.{kind}"));
         let [added, next, aside] = ["added", "next", "aside"].map(beside);
         restore(&result, &next, &aside).map_err(Failure::io(&result))?;
-        Ok(Self { result, added, next, aside })
+        let generations = result.with_file_name(format!("{name}.generations"));
+        Ok(Self { result, added, next, aside, generations })
     }
 
     /// Returns the folder of the result.
@@ -198,25 +201,28 @@ impl GrowingResult {
         Ok(Duplicates { known, new, ids })
     }
 
-    /// Exchanges the complete next result with the result, and removes what was there before.
+    /// Exchanges the complete next result with the result, and removes what was there before, as far as the job does not
+    /// keep it.
     ///
     /// # Errors
     /// The next result is not complete; the file system refuses.
-    pub(crate) fn publish(&self) -> Result<(), Failure> {
+    pub(crate) fn publish(&self, job: &Job) -> Result<(), Failure> {
         if !self.next.join(SUCCESS).exists() {
             return Err(crate::tables::output::incomplete(&self.next));
         }
+        self.keep(job)?;
         exchange(&self.result, &self.next, &self.aside).map_err(Failure::io(&self.result))?;
-        self.clean()
+        self.clean(job)
     }
 
-    /// Removes what is beside a result to which the documents have been added.
+    /// Removes what is beside a result that has changed, except the generations that its job keeps.
     ///
     /// # Errors
     /// A folder cannot be removed.
-    pub(crate) fn clean(&self) -> Result<(), Failure> {
+    pub(crate) fn clean(&self, job: &Job) -> Result<(), Failure> {
         self.remove_next()?;
-        remove(&self.added)
+        remove(&self.added)?;
+        self.forget(job)
     }
 
     /// Removes the folder of the next result, which may be what the result was before. What users have put there moves to

@@ -75,7 +75,7 @@ fn add(
     let ingest = growing.ingest_job(&job, &args.input)?;
     let (_, fingerprint) = identify(&ingest.corpus)?;
     if growing.is_done(&fingerprint)? {
-        growing.clean()?;
+        growing.clean(&job)?;
         if !args.here.quiet {
             super::say(&format!("{}: has this input already", growing.result().display()));
         }

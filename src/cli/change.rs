@@ -45,7 +45,7 @@ pub(super) fn change(
         let summary = change(&growing, job.clone(), &run, &here);
         if summary.as_ref().is_err_and(|e| matches!(e.exit, Exit::Data | Exit::Usage)) {
             // The same command would fail again.
-            growing.clean()?;
+            growing.clean(&job)?;
         }
         drop(lock);
         match summary? {
@@ -67,8 +67,9 @@ pub(super) fn make(
     let output = here.output(&job, growing.next())?;
     growing.assemble(&output, &job, &change)?;
     let Generation { documents, removed, .. } = change.generation;
-    let mut summary = run_stage(here.process(job, output, run), Stages::Project, here)?;
-    growing.publish()?;
+    let process = here.process(job.clone(), output, run);
+    let mut summary = run_stage(process, Stages::Project, here)?;
+    growing.publish(&job)?;
     if !run.quiet && !run.json {
         let changed = match [documents, removed] {
             [came, 0] => format!("added {}", figures::counted(came, "document")),

@@ -66,7 +66,7 @@ pub(super) fn run(args: &RemoveArgs) -> Result<(), Failure> {
     change(&args.result, &args.here, |growing, job, run, here| {
         let selected = select(growing, args)?;
         if selected.numbers.is_empty() {
-            growing.clean()?;
+            growing.clean(&job)?;
             super::say(&format!("{}: has none of these documents", growing.result().display()));
             return Ok(None);
         }

@@ -227,3 +227,32 @@ fn documents_that_cannot_be_removed_are_named() {
     ground.succeed("remove first --ids gone --missing skip --quiet -w 1");
     assert_eq!(ground.table("first/documents").len(), 399);
 }
+
+#[test]
+fn generations_that_are_kept_are_whole_results() {
+    let ground = finished();
+    let kept = || -> Vec<String> {
+        let folder = std::fs::read_dir(ground.path("first.generations")).into_iter().flatten();
+        let mut names: Vec<_> =
+            folder.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let mut digests = vec![ground.digest("first")];
+    let job = ground.path("first/job.toml");
+    let text = std::fs::read_to_string(&job).unwrap();
+    assert!(text.contains("keep_generations = 0"), "{text}");
+    std::fs::write(&job, text.replace("keep_generations = 0", "keep_generations = 2")).unwrap();
+    for (file, expected) in [("b-new", ["00000", "00001"]), ("c-more", ["00001", "00002"])] {
+        ground.succeed(&*format!("add first {file}.jsonl --quiet -w 2"));
+        digests.push(ground.digest("first"));
+        assert_eq!(kept(), expected);
+        for number in expected {
+            let place: usize = number.parse().unwrap();
+            assert_eq!(ground.digest(&format!("first.generations/{number}")), digests[place]);
+        }
+    }
+    ground.succeed("remove first --where group_id=2of3 --quiet -w 2");
+    assert_eq!(kept(), ["00003"]);
+    assert_eq!(ground.digest("first.generations/00003"), ground.digest("first"));
+}
