@@ -14,6 +14,7 @@ mod evaluate;
 mod export;
 mod forecast;
 mod forward;
+mod history;
 mod inspect;
 mod launch;
 mod new;
@@ -83,6 +84,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Project(args) => run::run(&args.run, &args.placement, Stages::Project),
         Command::Add(args) => add::run(&args),
         Command::Remove(args) => remove::run(&args),
+        Command::History(args) => history::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Launch(args) => launch::run(&args),
         Command::Plan(args) => plan::run(&args),

@@ -173,8 +173,9 @@ impl GrowingResult {
     /// The folder cannot be removed.
     fn keep_next(&self, before: &Collection, generation: &Generation) -> Result<(), Failure> {
         let is_ours = |next: &Collection| {
+            let last = next.generations.last().cloned().unwrap_or_default();
             next.generations.len() == before.generations.len() + 1
-                && next.generations.last() == Some(generation)
+                && Generation { unix_seconds: generation.unix_seconds, ..last } == *generation
         };
         if Collection::read(&self.next).is_ok_and(|next| is_ours(&next)) {
             return Ok(());

@@ -71,6 +71,7 @@ tables! {
     pub documents DocumentRow;
     pub(crate) drift DriftRow;
     pub(crate) evaluation EvaluationRow;
+    pub(crate) generations GenerationRow summed;
     pub(crate) group_topics GroupTopicRow summed;
     pub(crate) labels LabelRow;
     pub(crate) phrases PhraseRow;

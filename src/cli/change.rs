@@ -12,7 +12,9 @@ use crate::config::{Job, Stages};
 use crate::dataflow::process::Process;
 use crate::grow::{Change, GrowingResult};
 use crate::observe::summary::Summary;
+use crate::tables::generations::GenerationRow;
 use crate::tables::output::{Output, REPORT};
+use crate::tables::records::rows;
 use corpus::collection::Generation;
 use mesh::interrupt::{self, Words};
 
@@ -81,6 +83,13 @@ pub(super) fn make(
             ),
         };
         super::say(&format!("{}: {changed}", growing.result().display()));
+    }
+    if let Some(last) = rows::<GenerationRow>(growing.result())?.last().filter(|row| row.retrain) {
+        super::warn(&format!(
+            "the model no longer fits the documents that came with generation {}: train it again with `topicmill \
+             retrain` (`topicmill history` has the figures)",
+            last.generation
+        ));
     }
     summary.output = growing.result().to_owned();
     summary.report = summary.report.map(|_| growing.result().join(REPORT));

@@ -12,6 +12,7 @@ use super::compare::{self, CompareArgs};
 use super::constrain::{self, ConstrainArgs};
 use super::evaluate::{self, EvaluateArgs};
 use super::export::{self, ExportArgs};
+use super::history::{self, HistoryArgs};
 use super::launch::{self, LaunchArgs};
 use super::project_stream::{self, ProjectArgs};
 use super::remove::{self, RemoveArgs};
@@ -84,6 +85,9 @@ pub(crate) enum Command {
     /// Remove documents from a finished result
     #[command(after_help = remove::EXAMPLES)]
     Remove(RemoveArgs),
+    /// List the changes of a result, and how well its model fits what came
+    #[command(after_help = history::EXAMPLES)]
+    History(HistoryArgs),
     /// Measure a job's model, or an external one, on documents of its collection
     #[command(after_help = evaluate::EXAMPLES)]
     Evaluate(EvaluateArgs),

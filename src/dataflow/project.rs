@@ -92,6 +92,8 @@ pub(crate) struct ProjectPlan {
     pub(crate) together: Option<Together>,
     /// The sums over the documents that the model was trained on, if these are of another result.
     pub(crate) trained: Option<Arc<DriftSums>>,
+    /// The terms that the collection lacked on which the model was trained, if this one has changed since.
+    pub(crate) unknown: Arc<TermSet>,
     /// Which parts there are, and which are the process's.
     pub(crate) shares: Arc<Shares>,
     /// Numbers the process's parts as they are taken.

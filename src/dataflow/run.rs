@@ -326,6 +326,7 @@ impl Run<'_> {
             labels,
             together,
             trained: self.trained_elsewhere()?,
+            unknown: self.unknown_terms(collection)?,
             shares: Shares::of(process, collection),
             parts: process.shared_default("projected parts"),
             columns,

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::repeat;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::GrowingResult;
 use crate::config::Job;
@@ -108,6 +109,8 @@ impl GrowingResult {
         change.generation.first_document = before.numbers();
         change.generation.documents = new.documents - left_out;
         change.generation.removed = change.leaving.len() as u64 - left_out;
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        change.generation.unix_seconds = now.map_or(0, |time| time.as_secs());
         self.keep_next(&before, &change.generation)
     }
 

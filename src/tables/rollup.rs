@@ -11,6 +11,7 @@ use crate::wire::{OwnedWire, name_hash};
 use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::sample::Split;
+use lda::evaluate::drift::TermSet;
 use lda::math::FIXED_POINT;
 
 /// A document with terms, and its projection as in its rows of `documents` and `document_topics`.
@@ -138,6 +139,8 @@ pub(crate) struct RollUpContext {
     pub(crate) topic_count: usize,
     /// The collection that is projected.
     pub(crate) collection: Arc<Collection>,
+    /// The terms that the collection lacked on which the model was trained.
+    pub(crate) unknown: Arc<TermSet>,
     /// The metadata columns whose trends are requested.
     pub(crate) columns: Arc<[TrendColumn]>,
 }

@@ -1,8 +1,8 @@
 //! The result of ingest, in one file: `corpus/collection.json`.
 //!
 //! It is written last, so its presence means that every shard and the vocabulary exist. Nothing in
-//! it depends on the number of workers, on time, or on the location of the output: the same input
-//! and settings produce the same bytes.
+//! it depends on the number of workers or on the location of the output, nor on time, except the
+//! times of later changes: the same input and settings produce the same bytes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -106,6 +106,8 @@ pub struct Generation {
     pub files: Vec<String>,
     /// Fingerprint of the input or, without any, of the numbers of the documents that left; in hexadecimal.
     pub fingerprint: String,
+    /// When it was made, in seconds since 1970-01-01 UTC.
+    pub unix_seconds: u64,
     /// The number of the first document that came, or that would have come.
     pub first_document: u64,
     /// Documents that came.

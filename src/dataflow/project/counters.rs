@@ -215,6 +215,7 @@ impl Counters {
                 seed: plan.process.job.model.seed,
                 topic_count: plan.topic_count(),
                 collection: Arc::clone(&plan.collection),
+                unknown: Arc::clone(&plan.unknown),
                 columns: Arc::clone(&plan.columns),
             };
             roll_ups(&context, &mut starting);

@@ -28,7 +28,7 @@ use crate::result::{OpenedResult, read_json};
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use corpus::vocabulary::TermStatus;
-use lda::evaluate::drift::DriftSums;
+use lda::evaluate::drift::{DriftSums, TermSet};
 use lda::infer::settings::Estimator;
 use lda::model::Priors;
 use lda::model::published::{PublishedNode, PublishedTopic, publish, publish_nodes};
@@ -325,6 +325,22 @@ impl Run<'_> {
             Ok(trained)
         })?;
         Ok(Some(trained))
+    }
+
+    /// Returns the terms that the collection lacked on which the model was trained, if this one has changed since.
+    pub(super) fn unknown_terms(&self, collection: &Collection) -> Result<Arc<TermSet>, Failure> {
+        if collection.generations.is_empty() {
+            return Ok(Arc::default());
+        }
+        let find = || {
+            let vocabulary = read_vocabulary(self.process)?;
+            let mut unknown = TermSet::new(vocabulary.terms().len());
+            let all = (0..).zip(vocabulary.terms());
+            let new = all.filter(|(_, term)| term.status == TermStatus::Unknown);
+            new.for_each(|(place, _)| unknown.insert(place));
+            Ok::<_, Failure>(Arc::new(unknown))
+        };
+        Ok(Arc::clone(&*self.process.shared("unknown terms", find)?))
     }
 
     /// Checks that a method that always remembers something does not remember more, over all processes, than the job

@@ -4,6 +4,7 @@ use super::*;
 use crate::tables::document_scores::DocumentScoreRow;
 use crate::tables::drift::DriftRow;
 use crate::tables::evaluation::EvaluationRow;
+use crate::tables::generations::GenerationRow;
 use crate::tables::group_topics::GroupTopicRow;
 use crate::tables::topic_changes::TopicChangeRow;
 use crate::tables::topic_correlations::TopicCorrelationRow;
@@ -54,6 +55,22 @@ pub(super) fn write_diagnostics(output: &Output, terms: &[String]) {
     };
     let rows = [line(Some("a"), 2), line(Some("b"), 4), line(None, 4)];
     part!(output, "drift", rows);
+    let row = |generation: i32, known_terms: i64| GenerationRow {
+        generation,
+        unix_seconds: (generation > 0).then_some(1_764_400_000),
+        input: vec!["more.jsonl".to_owned(); generation as usize],
+        came: 2,
+        documents: 2,
+        tokens: 8,
+        tokens_in_vocabulary: 6,
+        terms: 10,
+        known_terms,
+        known_term_share: Some(known_terms as f64 / 10.0),
+        loglik_per_token: Some(-7.0),
+        retrain: known_terms < 7,
+        ..GenerationRow::default()
+    };
+    part!(output, "generations", [row(0, 10), row(1, 6)]);
 }
 
 pub(super) fn write_figures(output: &Output) {

@@ -145,6 +145,53 @@ impl DriftSums {
     }
 }
 
+/// How well a model fits some documents: sums over x, their log-likelihood per token.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fit {
+    /// Documents.
+    pub documents: i64,
+    /// Σ x, in nats.
+    pub sum: f64,
+    /// Σ x².
+    pub squares: f64,
+}
+
+impl Fit {
+    /// Returns the mean of x; `None` without documents.
+    pub fn mean(&self) -> Option<f64> {
+        (self.documents > 0).then(|| self.sum / self.documents as f64)
+    }
+
+    /// Returns the unbiased variance of x; `None` with fewer than two documents.
+    fn variance(&self) -> Option<f64> {
+        let (mean, documents) = (self.mean()?, self.documents as f64);
+        let squares = self.squares - mean * self.sum;
+        (self.documents > 1).then(|| (squares / (documents - 1.0)).max(0.0))
+    }
+
+    /// Returns the difference of the means from that of a `reference`: in standard deviations of the reference's
+    /// documents, and in standard errors of the difference (Welch). `None` for what cannot be estimated.
+    ///
+    /// ```
+    /// # use lda::evaluate::drift::Fit;
+    /// let reference = Fit { documents: 4, sum: -28.0, squares: 208.0 }; // −5, −7, −7, −9
+    /// let new = Fit { documents: 2, sum: -20.0, squares: 202.0 }; // −9, −11
+    /// let [deviations, errors] = new.compared_with(&reference).map(Option::unwrap);
+    /// assert!((deviations + 3.0 / (8.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+    /// assert!((errors + 3.0 / (8.0_f64 / 12.0 + 1.0).sqrt()).abs() < 1e-12);
+    /// ```
+    pub fn compared_with(&self, reference: &Self) -> [Option<f64>; 2] {
+        let difference = self.mean().zip(reference.mean()).map(|(own, of)| own - of);
+        let over = |scale: Option<f64>| {
+            let quotient = difference? / scale.filter(|&variance| variance > 0.0)?.sqrt();
+            Some(quotient)
+        };
+        let of_mean = |fit: &Self| fit.variance().map(|variance| variance / fit.documents as f64);
+        let error = of_mean(self).zip(of_mean(reference)).map(|(own, of)| own + of);
+        [over(reference.variance()), over(error)]
+    }
+}
+
 /// How far documents are from the training documents; `None` for what cannot be measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriftFigures {

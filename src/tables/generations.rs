@@ -1,0 +1,276 @@
+//! The changes of a collection: what came and left, and how well the model fits what came.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::check::{Known, VerifyReport};
+use super::records::{records, table};
+use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, fixed};
+use crate::failure::Failure;
+use corpus::collection::{Collection, Generation};
+use corpus::sample::Split;
+use lda::evaluate::drift::{Fit, LEAST_KNOWN_SHARE, TermSet, jensen_shannon_distance};
+use lda::math::FIXED_POINT;
+
+table! {
+    /// One row per change of the collection, after row 0 for the documents that it was made with. The figures from
+    /// `documents` on are of those that came with the change, are still there, have terms of the vocabulary, and were
+    /// not trained on.
+    "generations", sorted_by [generation], checked_by check;
+    pub(crate) struct GenerationRow {
+        generation: i32,                /// Number of the change, from 1; 0 for the first documents.
+        unix_seconds: Option<i64>,      /// When it was made, in seconds since 1970-01-01 UTC; `None` for row 0. Not in the digest.
+        input: Vec<String>,             /// What documents were read from; empty if documents only left, and in row 0.
+        came: i64,                      /// Documents that came, of any status.
+        left: i64,                      /// Documents that left: removed, or replaced by ones that came.
+        documents: i64,                 /// Documents that the figures are of.
+        tokens: i64,                    /// Their tokens, stop words left out.
+        tokens_in_vocabulary: i64,      /// Of these, tokens of kept terms.
+        terms: i64,                     /// Their distinct terms, without stop words and `frequent` ones; not counted in row 0.
+        known_terms: i64,               /// Of these, terms of the collection that the model was trained on.
+        known_term_share: Option<f64>,  /// known_terms over terms, 0 to 1.
+        topic_shift_js: Option<f64>,    /// Jensen–Shannon distance (base 2) of the topics' shares from those in row 0.
+        loglik_per_token: Option<f64>,  /// Mean over these documents of their log-likelihood per token, nats.
+        loglik_shift: Option<f64>,      /// That minus the same of row 0, in standard deviations over the documents of row 0.
+        loglik_z: Option<f64>,          /// The same difference in standard errors.
+        retrain: bool,                  /// Whether the model no longer fits: fewer than 70 % of the terms are known, or loglik_shift is below −0.5 and loglik_z below −4.
+    }
+}
+
+/// Starts the roll-up, if the collection has changed.
+pub(super) fn roll_up(context: &RollUpContext, start: &mut impl StartRollUp) {
+    if !context.collection.generations.is_empty() {
+        start.start(Generations {
+            collection: Arc::clone(&context.collection),
+            unknown: Arc::clone(&context.unknown),
+            topic_count: context.topic_count,
+        });
+    }
+}
+
+/// The documents that came with each change, by its number.
+struct Generations {
+    collection: Arc<Collection>,
+    /// The terms that the collection lacked on which the model was trained.
+    unknown: Arc<TermSet>,
+    topic_count: usize,
+}
+
+/// Sums over documents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct GenerationSums {
+    /// Documents, tokens except stop words, tokens of kept terms; Σ x and Σ x², x = log-likelihood per token, in fixed
+    /// point.
+    fixed: [i64; 5],
+    /// Σ_d θ_dk N_d, in fixed point.
+    topics: Vec<i64>,
+    terms: BTreeSet<u64>,
+}
+
+impl GenerationSums {
+    fn count(&mut self, listed: &ListedDocument<'_>) {
+        let (document, x) = (listed.read, listed.loglik_per_token);
+        let length = document.tokens_in_vocabulary() as f64;
+        let tokens = i64::from(document.tokens_total) - i64::from(document.tokens_stopped);
+        let more = [1, tokens, length as i64, fixed(x), fixed(x * x)];
+        self.fixed.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        for &(weight, topic) in listed.topics {
+            self.topics[usize::from(topic)] += fixed(f64::from(weight) * length);
+        }
+    }
+
+    fn fit(&self) -> Fit {
+        let [documents, .., sum, squares] = self.fixed;
+        Fit { documents, sum: sum as f64 / FIXED_POINT, squares: squares as f64 / FIXED_POINT }
+    }
+}
+
+/// A part is a place and a number: of the fixed sums, then of topics, then terms.
+impl Sums for GenerationSums {
+    type Part = [u64; 2];
+
+    fn take(&mut self, send: &mut dyn FnMut([u64; 2])) {
+        let topics = self.topics.iter_mut();
+        let numbers = self.fixed.iter_mut().chain(topics).map(std::mem::take);
+        for (place, number) in (0..).zip(numbers).filter(|&(_, number)| number != 0) {
+            send([place, number as u64]);
+        }
+        std::mem::take(&mut self.terms).into_iter().for_each(|term| send([u64::MAX, term]));
+    }
+
+    fn add(&mut self, [place, number]: [u64; 2]) {
+        if place == u64::MAX {
+            self.terms.insert(number);
+            return;
+        }
+        let place = place as usize;
+        match place.checked_sub(self.fixed.len()) {
+            None => self.fixed[place] += number as i64,
+            Some(topic) => self.topics[topic] += number as i64,
+        }
+    }
+}
+
+impl RollUp for Generations {
+    type Key = u64;
+    type Sums = GenerationSums;
+    type Whole = GenerationSums;
+    type Line = (u64, Vec<[u64; 2]>);
+    type Row = GenerationRow;
+
+    fn empty(&self) -> GenerationSums {
+        GenerationSums { topics: vec![0; self.topic_count], ..GenerationSums::default() }
+    }
+
+    /// Returns the sums over the first documents.
+    fn whole(&self) -> GenerationSums {
+        self.empty()
+    }
+
+    fn add(
+        &mut self,
+        listed: &ListedDocument<'_>,
+        first: &mut GenerationSums,
+        each: &mut dyn FnMut(&u64, &mut dyn FnMut(&mut GenerationSums)),
+    ) {
+        if listed.split == Split::Sample {
+            return;
+        }
+        let generations = &self.collection.generations;
+        let came = generations.partition_point(|it| it.first_document <= listed.number);
+        if came == 0 {
+            first.count(listed);
+        }
+        each(&(came as u64), &mut |sums| {
+            sums.count(listed);
+            // The first documents, of which there are many, have no unknown terms.
+            if came > 0 {
+                let terms = listed.read.terms.iter().chain(&listed.read.pruned);
+                sums.terms.extend(terms.map(|&term| u64::from(term)));
+            }
+        });
+    }
+
+    fn lines(
+        &self,
+        generation: u64,
+        mut sums: GenerationSums,
+        _: &GenerationSums,
+        lines: &mut Vec<(u64, Vec<[u64; 2]>)>,
+    ) {
+        let mut parts = Vec::new();
+        sums.take(&mut |part| parts.push(part));
+        lines.push((generation, parts));
+    }
+
+    fn rows(
+        &self,
+        lines: Vec<(u64, Vec<[u64; 2]>)>,
+        first: &GenerationSums,
+    ) -> Vec<GenerationRow> {
+        let generations = &self.collection.generations;
+        let mut all = vec![self.empty(); generations.len() + 1];
+        for (generation, parts) in lines {
+            parts.into_iter().for_each(|part| all[generation as usize].add(part));
+        }
+        let came = generations.first().map_or(0, |next| next.first_document);
+        let made = Generation { documents: came, ..Generation::default() };
+        let changes = std::iter::once(&made).chain(generations);
+        let rows = (0..).zip(changes).zip(&all);
+        rows.map(|((number, change), sums)| self.row(number, change, sums, first)).collect()
+    }
+}
+
+impl Generations {
+    fn row(
+        &self,
+        number: i32,
+        change: &Generation,
+        sums: &GenerationSums,
+        first: &GenerationSums,
+    ) -> GenerationRow {
+        let [documents, tokens, tokens_in_vocabulary, ..] = sums.fixed;
+        let is_known = |term: &&u64| !self.unknown.contains(**term as u32);
+        let terms = sums.terms.len() as i64;
+        let known_terms = sums.terms.iter().filter(is_known).count() as i64;
+        let known_term_share = (terms > 0).then(|| known_terms as f64 / terms as f64);
+        let [loglik_shift, loglik_z] = sums.fit().compared_with(&first.fit());
+        GenerationRow {
+            generation: number,
+            unix_seconds: (number > 0).then_some(change.unix_seconds as i64),
+            input: change.input.clone(),
+            came: change.documents as i64,
+            left: change.removed as i64,
+            documents,
+            tokens,
+            tokens_in_vocabulary,
+            terms,
+            known_terms,
+            known_term_share,
+            topic_shift_js: jensen_shannon_distance(&sums.topics, &first.topics),
+            loglik_per_token: sums.fit().mean(),
+            loglik_shift,
+            loglik_z,
+            retrain: number > 0 && advises_training(known_term_share, loglik_shift, loglik_z),
+        }
+    }
+}
+
+/// Whether the model no longer fits: by the terms (Yao, Mimno & McCallum 2009 §6.2), or by the likelihood.
+fn advises_training(
+    known_term_share: Option<f64>,
+    loglik_shift: Option<f64>,
+    loglik_z: Option<f64>,
+) -> bool {
+    known_term_share.is_some_and(|share| share < LEAST_KNOWN_SHARE)
+        || (loglik_shift.is_some_and(|shift| shift < -0.5) && loglik_z.is_some_and(|z| z < -4.0))
+}
+
+fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
+    let (mut expected, mut documents) = (0, 0);
+    for row in records::<GenerationRow>(known.root)? {
+        let row = row?;
+        documents += row.documents;
+        let advised = advises_training(row.known_term_share, row.loglik_shift, row.loglik_z);
+        let sound = row.generation == expected
+            && (0..=row.terms).contains(&row.known_terms)
+            && (0..=row.tokens).contains(&row.tokens_in_vocabulary)
+            && (0..=row.came).contains(&row.documents)
+            && row.retrain == (advised && row.generation > 0);
+        report.expect(sound, || {
+            format!("generations: {row:?} is not number {expected}, or has figures out of bounds")
+        });
+        expected += 1;
+    }
+    report.expect(documents <= known.totals.documents, || {
+        format!("generations: {documents} documents, documents has {}", known.totals.documents)
+    });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_travel_in_parts() {
+        let empty = GenerationSums { topics: vec![0; 3], ..GenerationSums::default() };
+        let mut sums = GenerationSums {
+            fixed: [1, 2, 3, -4, 5],
+            topics: vec![7, 0, -9],
+            terms: BTreeSet::from([3, 700]),
+        };
+        let (expected, mut added) = (sums.clone(), empty.clone());
+        sums.take(&mut |part| added.add(part));
+        assert_eq!((sums, added), (empty, expected));
+    }
+
+    #[test]
+    fn training_is_advised_by_terms_or_by_likelihood() {
+        assert!(!advises_training(Some(0.7), Some(-0.4), Some(-9.0)));
+        assert!(!advises_training(None, Some(-0.6), Some(-3.0)));
+        assert!(!advises_training(None, None, None));
+        assert!(advises_training(Some(0.69), None, None));
+        assert!(advises_training(Some(0.9), Some(-0.6), Some(-4.1)));
+    }
+}
