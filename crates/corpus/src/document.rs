@@ -155,8 +155,14 @@ pub struct ShardDocument {
     pub terms: Vec<u32>,
     /// Tokens of each term, ≥ 1; as long as `terms`.
     pub counts: Vec<u32>,
-    /// Distinct terms that the vocabulary dropped as rare or capped, by their index in it, ascending.
+    /// Distinct terms that are rare, capped or unknown, by their index in the vocabulary, ascending.
     pub pruned: Vec<u32>,
+    /// Tokens of each, ≥ 1; as long as `pruned`.
+    pub pruned_counts: Vec<u32>,
+    /// Distinct stop words and frequent terms, by their index in the vocabulary, ascending.
+    pub stopped: Vec<u32>,
+    /// Tokens of each, ≥ 1; as long as `stopped`.
+    pub stopped_counts: Vec<u32>,
 }
 
 impl ShardDocument {
@@ -174,6 +180,18 @@ impl ShardDocument {
     /// Returns its kept terms and their counts.
     pub fn bag(&self) -> Bag<'_> {
         Bag { terms: &self.terms, counts: &self.counts }
+    }
+
+    /// Returns the ids and counts of kept, pruned and stopped terms.
+    pub(crate) fn lists(&self) -> [[&Vec<u32>; 2]; 3] {
+        let Self { terms, counts, pruned, pruned_counts, stopped, stopped_counts, .. } = self;
+        [[terms, counts], [pruned, pruned_counts], [stopped, stopped_counts]]
+    }
+
+    /// Like [`lists`](Self::lists), for changing them.
+    pub(crate) fn lists_mut(&mut self) -> [[&mut Vec<u32>; 2]; 3] {
+        let Self { terms, counts, pruned, pruned_counts, stopped, stopped_counts, .. } = self;
+        [[terms, counts], [pruned, pruned_counts], [stopped, stopped_counts]]
     }
 }
 

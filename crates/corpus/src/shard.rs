@@ -8,6 +8,8 @@
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read};
+use std::iter::zip;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,12 +46,25 @@ const DOCUMENT_TEXT_BYTES: usize = 1 << 30;
 
 /// Key of the file metadata that marks a shard, and the version of its layout.
 const FORMAT_KEY: &str = "topicmill.shard";
-const FORMAT_VERSION: &str = "2";
+const FORMAT_VERSION: &str = "3";
 /// Prefix of the name of a metadata column, so that it cannot clash with ours.
 const METADATA_PREFIX: &str = "metadata.";
 /// Columns before the pass-through ones, in order.
-const FIXED_COLUMNS: [&str; 8] =
-    ["source_id", "group", "status", "tokens_total", "tokens_stopped", "terms", "counts", "pruned"];
+const FIXED_COLUMNS: [&str; 11] = [
+    "source_id",
+    "group",
+    "status",
+    "tokens_total",
+    "tokens_stopped",
+    "terms",
+    "counts",
+    "pruned",
+    "pruned_counts",
+    "stopped",
+    "stopped_counts",
+];
+/// The fixed columns that are lists, in pairs: ids and counts.
+const LISTS: Range<usize> = 5..11;
 
 fn reading(path: &Path, source: impl Into<ParquetError>) -> CorpusError {
     match io_error(source.into()) {
@@ -123,6 +138,8 @@ mod tests;
 pub enum Columns {
     /// Everything.
     All,
+    /// Everything but `pruned_counts`, `stopped` and `stopped_counts`.
+    Kept,
     /// `status`, `terms` and `counts`; the other fields are left empty or 0.
     Counts,
     /// Like `Counts`, and the metadata column at this index; the others are `None`.
@@ -215,15 +232,14 @@ impl ShardReader {
 
     fn open_group(&self, group: usize) -> Result<ParquetRecordBatchReader, CorpusError> {
         let file = self.file.try_clone().map_err(CorpusError::io(&self.path))?;
-        let metadata = |place| FIXED_COLUMNS.len() + place;
+        let first = FIXED_COLUMNS.len();
+        let metadata = first..first + self.metadata_names.len();
         let roots: Vec<usize> = match self.columns {
-            Columns::All => (0..metadata(self.metadata_names.len())).collect(),
+            Columns::All => (0..metadata.end).collect(),
+            Columns::Kept => (0..8).chain(metadata).collect(),
             Columns::Counts => vec![2, 5, 6],
-            Columns::CountsAnd(place) => vec![2, 5, 6, metadata(place)],
-            Columns::Metadata => {
-                let places = (0..self.metadata_names.len()).map(metadata);
-                places.chain([2]).collect()
-            }
+            Columns::CountsAnd(place) => vec![2, 5, 6, first + place],
+            Columns::Metadata => metadata.chain([2]).collect(),
             Columns::Status => vec![2],
         };
         let mask = ProjectionMask::roots(self.footer.parquet_schema(), roots);
@@ -239,7 +255,7 @@ impl ShardReader {
 /// Returns the rows whose values take about [`BATCH_BYTES`] once decoded, 1 to [`BATCH_ROWS`].
 fn batch_rows(group: &RowGroupMetaData) -> usize {
     let rows = usize::try_from(group.num_rows()).unwrap_or(0).max(1);
-    let lists: i64 = group.columns()[5..8].iter().map(|c| c.num_values()).sum();
+    let lists: i64 = group.columns()[LISTS].iter().map(|c| c.num_values()).sum();
     let bytes = 4 * lists.max(0) as usize + group.total_byte_size().max(0) as usize;
     let row_bytes = (bytes / rows).max(1);
     (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS)
@@ -282,8 +298,8 @@ struct ShardBatch {
     group: Option<StringArray>,
     /// `tokens_total` and `tokens_stopped`.
     tokens: [Option<Int64Array>; 2],
-    /// `terms`, `counts` and `pruned`.
-    lists: [Option<Lists>; 3],
+    /// Those of [`LISTS`].
+    lists: [[Option<Lists>; 2]; 3],
     /// By index; empty if none was requested.
     metadata: Vec<Option<StringArray>>,
 }
@@ -302,14 +318,17 @@ impl ShardBatch {
         if metadata.iter().all(Option::is_none) {
             metadata.clear();
         }
-        let list = |name| Lists::new(batch, name);
+        let mut lists = <[[Option<Lists>; 2]; 3]>::default();
+        for (list, name) in zip(lists.as_flattened_mut(), &FIXED_COLUMNS[LISTS]) {
+            *list = Lists::new(batch, name)?;
+        }
         Ok(Self {
             rows: batch.num_rows(),
             status: column(batch, "status")?.ok_or("column status is missing")?,
             source_id: column(batch, "source_id")?,
             group: column(batch, "group")?,
             tokens: [column(batch, "tokens_total")?, column(batch, "tokens_stopped")?],
-            lists: [list("terms")?, list("counts")?, list("pruned")?],
+            lists,
             metadata,
         })
     }
@@ -332,17 +351,17 @@ impl ShardBatch {
             let value = column.as_ref().map_or(0, |column| column.value(row));
             *total = u32::try_from(value).map_err(|_| format!("{value} tokens in a document"))?;
         }
-        let ShardDocument { terms, counts, pruned, .. } = document;
-        for (column, list) in self.lists.iter().zip([&mut *terms, &mut *counts, pruned]) {
-            list.clear();
-            list.extend_from_slice(column.as_ref().map_or(&[], |column| column.of(row)));
+        for (columns, mut lists) in zip(&self.lists, document.lists_mut()) {
+            for (column, list) in zip(columns, &mut lists) {
+                list.clear();
+                list.extend_from_slice(column.as_ref().map_or(&[], |column| column.of(row)));
+            }
+            let [ids, counts] = lists.map(|list| list.len());
+            if columns[1].is_some() && ids != counts {
+                return Err(format!("a document has {ids} terms but {counts} counts"));
+            }
         }
-        let (terms, counts) = (terms.len(), counts.len());
-        if terms == counts {
-            Ok(())
-        } else {
-            Err(format!("a document has {terms} terms but {counts} counts"))
-        }
+        Ok(())
     }
 }
 
@@ -473,13 +492,15 @@ impl ShardWriter {
 
     fn check(&self, document: &ShardDocument) -> Result<(), CorpusError> {
         let limit = i32::MAX as u32;
-        let reason = if document.terms.len() != document.counts.len() {
+        let lists = document.lists();
+        let is_above = |list: &Vec<u32>| list.iter().any(|&value| value > limit);
+        let reason = if lists.iter().any(|[ids, counts]| ids.len() != counts.len()) {
             "it has a different number of counts and terms"
-        } else if document.terms.len() > i32::MAX as usize {
+        } else if lists.iter().any(|[ids, _]| ids.len() > i32::MAX as usize) {
             "it has more than 2,147,483,647 distinct terms"
-        } else if document.terms.iter().chain(&document.pruned).any(|&t| t > limit) {
+        } else if lists.iter().any(|[ids, _]| is_above(ids)) {
             "a term id is above 2,147,483,647"
-        } else if document.counts.iter().any(|&c| c > limit) {
+        } else if lists.iter().any(|[_, counts]| is_above(counts)) {
             "it holds a term more than 2,147,483,647 times"
         } else if document.metadata.len() != self.buffer.metadata.len() {
             "it has a different number of metadata values than the job has columns"
@@ -520,25 +541,21 @@ struct Buffer {
     status: StringBuilder,
     tokens_total: Int64Builder,
     tokens_stopped: Int64Builder,
-    terms: ListBuilder<Int32Builder>,
-    counts: ListBuilder<Int32Builder>,
-    pruned: ListBuilder<Int32Builder>,
+    lists: [ListBuilder<Int32Builder>; 6],
     metadata: Vec<StringBuilder>,
     bytes: usize,
 }
 
 impl Buffer {
     fn new(metadata_count: usize) -> Self {
-        let list = || ListBuilder::new(Int32Builder::new()).with_field(element());
+        let list = |_| ListBuilder::new(Int32Builder::new()).with_field(element());
         Self {
             source_id: StringBuilder::new(),
             group: StringBuilder::new(),
             status: StringBuilder::new(),
             tokens_total: Int64Builder::new(),
             tokens_stopped: Int64Builder::new(),
-            terms: list(),
-            counts: list(),
-            pruned: list(),
+            lists: std::array::from_fn(list),
             metadata: (0..metadata_count).map(|_| StringBuilder::new()).collect(),
             bytes: 0,
         }
@@ -555,19 +572,16 @@ impl Buffer {
         self.status.append_value(document.status.name());
         self.tokens_total.append_value(document.tokens_total.into());
         self.tokens_stopped.append_value(document.tokens_stopped.into());
-        for (column, values) in [
-            (&mut self.terms, &document.terms),
-            (&mut self.counts, &document.counts),
-            (&mut self.pruned, &document.pruned),
-        ] {
-            // Both ranges were checked: a u32 up to i32::MAX has the same bits as the i32.
+        for (column, values) in zip(&mut self.lists, document.lists().into_iter().flatten()) {
+            // All were checked: a u32 up to i32::MAX has the same bits as the i32.
             column.values().append_slice(bytemuck::cast_slice(values));
             column.append(true);
+            self.bytes += 4 * values.len();
         }
         for (column, value) in self.metadata.iter_mut().zip(&document.metadata) {
             column.append_option(value.as_deref());
         }
-        self.bytes += 8 * document.terms.len() + 4 * document.pruned.len() + text_bytes(document);
+        self.bytes += text_bytes(document);
     }
 
     /// Returns the columns in the schema's order, and empties the buffer.
@@ -579,10 +593,10 @@ impl Buffer {
             Arc::new(self.status.finish()),
             Arc::new(self.tokens_total.finish()),
             Arc::new(self.tokens_stopped.finish()),
-            Arc::new(self.terms.finish()),
-            Arc::new(self.counts.finish()),
-            Arc::new(self.pruned.finish()),
         ];
+        for column in &mut self.lists {
+            columns.push(Arc::new(column.finish()));
+        }
         for column in &mut self.metadata {
             columns.push(Arc::new(column.finish()));
         }
@@ -603,8 +617,8 @@ fn element() -> FieldRef {
 
 fn schema(metadata_names: &[String]) -> Schema {
     use DataType::{Int64, Utf8};
-    let list = || DataType::List(element());
-    let kinds = [Utf8, Utf8, Utf8, Int64, Int64, list(), list(), list()];
+    let lists = LISTS.map(|_| DataType::List(element()));
+    let kinds = [Utf8, Utf8, Utf8, Int64, Int64].into_iter().chain(lists);
     let fixed = FIXED_COLUMNS.into_iter().zip(kinds);
     let fixed = fixed.map(|(name, kind)| Field::new(name, kind, name == "group"));
     let metadata = metadata_names.iter();
@@ -631,7 +645,10 @@ fn properties(compression: ShardCompression) -> WriterProperties {
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_column_encoding(column("terms"), Encoding::DELTA_BINARY_PACKED)
             .set_column_encoding(column("pruned"), Encoding::DELTA_BINARY_PACKED)
-            .set_column_dictionary_enabled(column("counts"), true),
+            .set_column_dictionary_enabled(column("counts"), true)
+            .set_column_dictionary_enabled(column("pruned_counts"), true)
+            .set_column_dictionary_enabled(column("stopped"), true)
+            .set_column_dictionary_enabled(column("stopped_counts"), true),
     }
     .build()
 }

@@ -5,6 +5,7 @@
 //! that are not kept remain listed with the reason, because the tables account for every token.
 
 use std::collections::BTreeSet;
+use std::iter::zip;
 
 use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
@@ -284,72 +285,77 @@ pub fn keep_those_of(
 /// A map from one worker's local ids to indices in the vocabulary, which are the term ids of kept terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TermMap {
-    /// By local id: the term's index, or `STOPPED` or `DROPPED`.
-    places: Vec<u32>,
+    /// By local id: the term's [`destination`], or `DROPPED` if the vocabulary lacks it.
+    destinations: Vec<u32>,
     /// Kept terms.
     kept: u32,
 }
 
-const DROPPED: u32 = u32::MAX;
-const STOPPED: u32 = u32::MAX - 1;
+/// The terms of a vocabulary are fewer: a [`destination`] has 30 bits for their indices.
+pub const TERMS_LIMIT: u32 = 1 << 30;
 
-/// Returns where the tokens of a term go, given its index in the vocabulary and its status.
+const STOPPED: u32 = 1 << 31;
+const FREQUENT: u32 = 1;
+const DROPPED: u32 = u32::MAX;
+
+/// Returns where the tokens of a term go, given its index in the vocabulary and its status. From the highest bit: whether
+/// it is in `stopped`, the index, whether it is frequent.
 pub fn destination(place: u32, status: TermStatus) -> u32 {
-    match status {
-        TermStatus::Kept | TermStatus::Rare | TermStatus::Capped | TermStatus::Unknown => place,
-        TermStatus::Stop => STOPPED,
-        TermStatus::Frequent | TermStatus::Removed => DROPPED,
-    }
+    place << 1
+        | match status {
+            TermStatus::Kept | TermStatus::Rare | TermStatus::Capped | TermStatus::Unknown => 0,
+            TermStatus::Stop => STOPPED,
+            TermStatus::Frequent | TermStatus::Removed => STOPPED | FREQUENT,
+        }
 }
 
 impl TermMap {
     /// Drops each of this many local ids, to a vocabulary of `kept` kept terms.
     pub fn new(terms: usize, kept: usize) -> Self {
         let kept = u32::try_from(kept).expect("term ids are 32 bits");
-        Self { places: vec![DROPPED; terms], kept }
+        Self { destinations: vec![DROPPED; terms], kept }
     }
 
     /// Sets where the tokens of a local id go: its [`destination`].
     pub fn set(&mut self, local: u32, destination: u32) {
-        self.places[local as usize] = destination;
+        self.destinations[local as usize] = destination;
     }
 
     /// Adds the terms that the counter has met since the map was made or last extended.
     pub fn extend(&mut self, counter: &TermCounter, vocabulary: &Vocabulary) {
-        for local in self.places.len()..counter.len() {
+        for local in self.destinations.len()..counter.len() {
             let place = vocabulary.place(counter.term(local as u32));
-            self.places.push(place.map_or(DROPPED, |place| {
+            self.destinations.push(place.map_or(DROPPED, |place| {
                 destination(place, vocabulary.terms[place as usize].status)
             }));
         }
     }
 
     /// Rewrites a draft: local ids of kept terms become term ids, ascending; rare, capped and unknown terms move to
-    /// `pruned`;
-    /// others are dropped, and the tokens of stop words are added to `tokens_stopped`. A document that had a text and
-    /// has no term left gets status `NoVocabulary`, or `Empty` if `tokens_total` is 0; other statuses stay. Every local
-    /// id must be below the counter's length.
+    /// `pruned`, stop words and frequent terms to `stopped`. `tokens_stopped` becomes the tokens of stop words. Terms that
+    /// the vocabulary lacks are dropped. A document that had a text and has no term left gets status `NoVocabulary`, or
+    /// `Empty` if `tokens_total` is 0; other statuses stay. Every local id must be below the counter's length.
     pub fn remap(&self, document: &mut ShardDocument) {
-        let mut stopped = 0_u64;
-        // An id and its count in one number, which sorts twice as fast as a pair.
-        let mut kept: Vec<u64> = Vec::with_capacity(document.terms.len());
-        document.pruned.clear();
-        for (&local, &count) in document.terms.iter().zip(&document.counts) {
-            match self.places[local as usize] {
-                DROPPED => {}
-                STOPPED => stopped += u64::from(count),
-                id if id < self.kept => kept.push(u64::from(id) << 32 | u64::from(count)),
-                place => document.pruned.push(place),
-            }
+        // A destination and a count in one number, which sorts twice as fast as a pair.
+        let entry = |(&local, &count): (&u32, &u32)| {
+            u64::from(self.destinations[local as usize]) << 32 | u64::from(count)
+        };
+        let mut entries: Vec<u64> = zip(&document.terms, &document.counts).map(entry).collect();
+        entries.sort_unstable();
+        let mut rest = &entries[..];
+        let bounds = [self.kept << 1, STOPPED, DROPPED];
+        for (bound, [ids, counts]) in zip(bounds, document.lists_mut()) {
+            let before = rest.partition_point(|entry| entry >> 32 < u64::from(bound));
+            let (these, others) = rest.split_at(before);
+            ids.clear();
+            ids.extend(these.iter().map(|entry| (entry >> 33) as u32 % TERMS_LIMIT));
+            counts.clear();
+            counts.extend(these.iter().map(|&entry| entry as u32));
+            rest = others;
         }
-        document.pruned.sort_unstable();
-        kept.sort_unstable();
-        document.terms.clear();
-        document.terms.extend(kept.iter().map(|id_and_count| (id_and_count >> 32) as u32));
-        document.counts.clear();
-        document.counts.extend(kept.iter().map(|&id_and_count| id_and_count as u32));
-        let stopped = u32::try_from(stopped).unwrap_or(u32::MAX);
-        document.tokens_stopped = document.tokens_stopped.saturating_add(stopped);
+        let is_stop = |entry: &&u64| (*entry >> 32) as u32 & (STOPPED | FREQUENT) == STOPPED;
+        let tokens = entries.iter().filter(is_stop).map(|&entry| u64::from(entry as u32));
+        document.tokens_stopped = u32::try_from(tokens.sum::<u64>()).unwrap_or(u32::MAX);
         if document.status.has_terms() && document.terms.is_empty() {
             document.status = match document.tokens_total {
                 0 => DocumentStatus::Empty,

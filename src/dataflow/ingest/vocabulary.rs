@@ -22,8 +22,8 @@ use crate::failure::Failure;
 use crate::wire::{packed, unpacked};
 use corpus::terms::{TermCounter, hash};
 use corpus::vocabulary::{
-    Fingerprint, Rank, TermMap, TermStatus, Vocabulary, VocabularyTerm, destination, keep_those_of,
-    prune,
+    Fingerprint, Rank, TERMS_LIMIT, TermMap, TermStatus, Vocabulary, VocabularyTerm, destination,
+    keep_those_of, prune,
 };
 use corpus::vocabulary_file::{self, VOCABULARY_FILE, VocabularyWriter};
 use corpus::{CorpusError, stop_words};
@@ -85,7 +85,7 @@ pub(super) fn agree(
         before => order(term, before.as_ref()),
     };
     let total: u64 = counts.by_status.iter().sum();
-    if total >= u64::from(u32::MAX - 1) {
+    if total >= u64::from(TERMS_LIMIT) {
         return Err(Failure::data(format!(
             "{total} distinct terms are more than can be numbered: raise tokens.min_length, set tokens.numbers = false, or \
              read fewer documents"

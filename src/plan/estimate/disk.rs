@@ -5,7 +5,7 @@ use crate::plan::survey::Survey;
 use crate::tables::topic_correlations::{ROW_BYTES, most_rows};
 
 /// Bytes per (document, term) pair in the drafts (4.4 to 9.7 were measured), per token in drafts that keep the
-/// order of tokens for phrases (7.9 to 9.0), and per pair in the shards (1.0 to 1.8).
+/// order of tokens for phrases (7.9 to 9.0), and per pair in the shards (0.9 to 1.9).
 const DRAFT_BYTES: f64 = 7.0;
 const ORDERED_DRAFT_BYTES: f64 = 8.0;
 const SHARD_BYTES: f64 = 1.4;

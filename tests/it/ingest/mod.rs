@@ -10,3 +10,4 @@ mod output;
 mod processes;
 mod refusals;
 mod remedies;
+mod totals;

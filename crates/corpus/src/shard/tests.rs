@@ -38,24 +38,29 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn document() -> impl Strategy<Value = ShardDocument> {
-    let entries = prop::collection::vec((0..=i32::MAX as u32, 0..=i32::MAX as u32), 0..12);
+    let entries = |most| prop::collection::vec((0..=i32::MAX as u32, 0..=i32::MAX as u32), 0..most);
     let metadata = prop::collection::vec(prop::option::of(text()), 2);
     let status = prop::sample::select(DocumentStatus::ALL.to_vec());
-    let pruned = prop::collection::vec(0..=i32::MAX as u32, 0..4);
-    let head = (text(), prop::option::of(text()), metadata, status, pruned);
-    (head, any::<u32>(), any::<u32>(), entries).prop_map(|(head, total, stopped, entries)| {
-        let (source_id, group, metadata, status, pruned) = head;
-        let (terms, counts) = entries.into_iter().unzip();
+    let head = (text(), prop::option::of(text()), metadata, status);
+    let lists = (entries(12), entries(4), entries(4));
+    (head, any::<[u32; 2]>(), lists).prop_map(|(head, [total, stop_words], lists)| {
+        let (source_id, group, metadata, status) = head;
+        let (terms, counts) = lists.0.into_iter().unzip();
+        let (pruned, pruned_counts) = lists.1.into_iter().unzip();
+        let (stopped, stopped_counts) = lists.2.into_iter().unzip();
         ShardDocument {
             source_id,
             group,
             metadata,
             status,
             tokens_total: total,
-            tokens_stopped: stopped,
+            tokens_stopped: stop_words,
             terms,
             counts,
             pruned,
+            pruned_counts,
+            stopped,
+            stopped_counts,
         }
     })
 }
@@ -92,6 +97,16 @@ proptest! {
         }
         let reader = ShardReader::open(&path, Columns::All).unwrap();
         prop_assert_eq!(reader.metadata_names, names);
+        let kept: Vec<_> = documents
+            .iter()
+            .map(|d| ShardDocument {
+                pruned_counts: Vec::new(),
+                stopped: Vec::new(),
+                stopped_counts: Vec::new(),
+                ..d.clone()
+            })
+            .collect();
+        prop_assert_eq!(&read(&path, Columns::Kept), &kept);
         let counts: Vec<_> = documents
             .into_iter()
             .map(|d| ShardDocument {
@@ -164,7 +179,10 @@ fn what_cannot_be_stored_is_refused_and_the_rest_kept() {
     metadata.metadata.push(None);
     let mut pruned = good.clone();
     pruned.pruned.push(i32::MAX as u32 + 1);
-    for bad in [term, count, ragged, metadata, pruned] {
+    pruned.pruned_counts.push(1);
+    let mut stopped = good.clone();
+    stopped.stopped_counts.push(1);
+    for bad in [term, count, ragged, metadata, pruned, stopped] {
         let error = writer.push(&bad).unwrap_err();
         assert!(error.to_string().contains("cannot be stored"), "{error}");
     }
