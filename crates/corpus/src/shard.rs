@@ -138,8 +138,6 @@ mod tests;
 pub enum Columns {
     /// Everything.
     All,
-    /// Everything but `pruned_counts`, `stopped` and `stopped_counts`.
-    Kept,
     /// `status`, `terms` and `counts`; the other fields are left empty or 0.
     Counts,
     /// Like `Counts`, and the metadata column at this index; the others are `None`.
@@ -236,7 +234,6 @@ impl ShardReader {
         let metadata = first..first + self.metadata_names.len();
         let roots: Vec<usize> = match self.columns {
             Columns::All => (0..metadata.end).collect(),
-            Columns::Kept => (0..8).chain(metadata).collect(),
             Columns::Counts => vec![2, 5, 6],
             Columns::CountsAnd(place) => vec![2, 5, 6, first + place],
             Columns::Metadata => metadata.chain([2]).collect(),

@@ -303,7 +303,7 @@ pub(super) fn rewrite(
     let mut writer = ShardWriter::create(&temporary, &metadata, ShardCompression::Zstd)?;
     let (mut tokens_stopped, mut first_volume) = (0, None);
     let (mut volumes, mut sections, mut last_sections) = (Sections::default(), 0, 0);
-    draft.read(Columns::Kept, |document| {
+    draft.read(Columns::All, |document| {
         if let Some(joiner) = &mut joiner {
             joiner.bag(document);
         }

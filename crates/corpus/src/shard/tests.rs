@@ -97,16 +97,6 @@ proptest! {
         }
         let reader = ShardReader::open(&path, Columns::All).unwrap();
         prop_assert_eq!(reader.metadata_names, names);
-        let kept: Vec<_> = documents
-            .iter()
-            .map(|d| ShardDocument {
-                pruned_counts: Vec::new(),
-                stopped: Vec::new(),
-                stopped_counts: Vec::new(),
-                ..d.clone()
-            })
-            .collect();
-        prop_assert_eq!(&read(&path, Columns::Kept), &kept);
         let counts: Vec<_> = documents
             .into_iter()
             .map(|d| ShardDocument {
