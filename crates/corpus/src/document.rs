@@ -173,8 +173,9 @@ impl ShardDocument {
 
     /// Returns all its terms, kept or not, and their tokens.
     pub fn all_terms(&self) -> impl Iterator<Item = (u32, u32)> {
-        let kept = self.terms.iter().copied().zip(self.counts.iter().copied());
-        kept.chain(self.pruned.iter().map(|&term| (term, 1)))
+        self.lists()
+            .into_iter()
+            .flat_map(|[terms, counts]| terms.iter().copied().zip(counts.iter().copied()))
     }
 
     /// Returns its kept terms and their counts.
