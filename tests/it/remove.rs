@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::add::{PROJECTED, documents, finished, left};
 use crate::workdir::{Workdir, said};
 
-/// Returns the rows of a table with the ids of documents in place of their numbers. `section` is left out: it begins
-/// anew in documents that were added.
+/// Returns the rows of a table with the ids of documents in place of their numbers. Left out are `section`, which begins
+/// anew in documents that were added, and intervals, whose random draws depend on the numbers.
 fn rows_by_id(ground: &Workdir, out: &str, table: &str) -> Vec<BTreeMap<String, String>> {
     let ids: BTreeMap<String, String> = ground
         .table(&format!("{out}/documents"))
@@ -15,7 +15,9 @@ fn rows_by_id(ground: &Workdir, out: &str, table: &str) -> Vec<BTreeMap<String, 
         .collect();
     let row = |row: crate::workdir::Row| {
         let mut row: BTreeMap<String, String> = row.into_iter().collect();
-        row.remove("section");
+        for column in ["section", "low", "high"] {
+            row.remove(column);
+        }
         if let Some(number) = row.get_mut("doc_id") {
             *number = ids[&*number].clone();
         }
