@@ -17,7 +17,8 @@
 //! of P takes every P-th part, because it has the documents in memory that were inferred together.
 //!
 //! It becomes a file of `documents`, one of `document_topics`, and a note beside the checkpoints (`notes`), published
-//! last: a killed run resumes with the parts that have no note, and counts the others again.
+//! last: a killed run resumes with the parts that have no note, and counts the others again. Where documents have been
+//! added, the sums over all of them are kept too (`stored`), and an addition counts only its own.
 
 mod counters;
 mod inference;
@@ -26,6 +27,7 @@ mod labels;
 mod notes;
 mod operators;
 mod parts;
+mod stored;
 mod values;
 
 use std::cell::RefCell;
@@ -47,7 +49,6 @@ use crate::checkpoint::classifier::ClassifierHeader;
 use crate::failure::Failure;
 use crate::tables::drift::{Drift, DriftRow};
 use crate::tables::tally::Tally;
-use crate::tables::trend_columns::TrendColumn;
 use crate::tables::{FileMetadata, PartInfo};
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
@@ -66,7 +67,8 @@ use lda::model::published::PublishedTopic;
 pub(crate) use notes::are_complete;
 use operators::{ProjectionState, infer, parts, reduce, write};
 use parts::PartWriter;
-pub(crate) use values::trend_columns;
+pub(crate) use stored::{StoredSums, stored_sums};
+pub(crate) use values::{Trends, trend_columns};
 
 /// A projection: its documents, its model, and how the result is written.
 pub(crate) struct ProjectPlan {
@@ -98,8 +100,10 @@ pub(crate) struct ProjectPlan {
     pub(crate) shares: Arc<Shares>,
     /// Numbers the process's parts as they are taken.
     pub(crate) parts: Arc<Tickets>,
-    /// The metadata columns whose trends are requested.
-    pub(crate) columns: Arc<[TrendColumn]>,
+    /// The trends that are requested.
+    pub(crate) trends: Trends,
+    /// The sums over the first parts, which need not be counted again.
+    pub(crate) stored: Option<StoredSums>,
     /// The sums of the process's workers.
     pub(crate) sums: Arc<SharedSums>,
     /// The metadata of every part; parts of another model are recognised by its model hash.
@@ -123,6 +127,11 @@ impl ProjectPlan {
         seen.for_each(|(&(term, _), _)| known.insert(term));
         let trained = self.trained.as_deref().cloned();
         Drift { known, sizes: [topics.len(), kept, all], trained }
+    }
+
+    /// Whether the sums are to be kept: documents have been added before, so more may follow.
+    fn keeps_sums(&self) -> bool {
+        !self.collection.additions.is_empty()
     }
 
     /// Returns the tally of no document.
@@ -156,7 +165,7 @@ pub(crate) fn project(
 ) -> Result<Option<Projected>, Failure> {
     let index = worker.index();
     let (plan, state) = (Rc::new(plan), Rc::<RefCell<ProjectionState>>::default());
-    let counters = Rc::new(RefCell::new(Counters::new(&plan, index)));
+    let counters = Rc::new(RefCell::new(Counters::new(&plan, index)?));
     let inference = PartInference::new(&plan, &counters);
     let (kept, probe) = (Rc::clone(&counters), ProbeHandle::new());
     let dataflow = worker.next_dataflow_index();

@@ -18,7 +18,9 @@ use super::gather::{barrier, sum};
 use super::ingest::{Ingested, check_input, ingest, read_collection};
 use super::joint::{JointPlan, sample_together};
 use super::process::{Process, Tickets, other_settings};
-use super::project::{ProjectPlan, Projected, are_complete, project, trend_columns};
+use super::project::{
+    ProjectPlan, Projected, StoredSums, Trends, are_complete, project, stored_sums, trend_columns,
+};
 use super::sample::sample_rule;
 use super::shares::Shares;
 use super::side_model::labels::label_model;
@@ -28,7 +30,6 @@ use crate::config::Stages;
 use crate::failure::Failure;
 use crate::observe::summary::{IngestSummary, ProjectSummary, Summary};
 use crate::tables::output::{MANIFEST, REPORT, is_gone};
-use crate::tables::trend_columns::TrendColumn;
 use crate::tables::{FileMetadata, Manifest, TABLES};
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::input::identify;
@@ -92,14 +93,20 @@ impl Run<'_> {
         if self.stages == Stages::Ingest {
             return Ok(summary);
         }
-        let mut columns = Arc::default();
+        let (mut stored, mut trends) = (None, Trends::default());
         if self.stages.projects() {
+            stored = stored_sums(worker, self.process, &collection)?;
             // Before training, so that a problem with a column is found early.
             let shards = self.process.shared_default::<[Tickets; 2]>("values");
-            columns = trend_columns(worker, self.process, &collection, &shards)?;
+            trends = trend_columns(worker, self.process, &collection, &shards, stored.as_ref())?;
         }
-        let rule =
-            sample_rule(worker, self.process, &self.process.shared_default("sample"), &collection)?;
+        let rule = match &stored {
+            Some(stored) => stored.rule,
+            None => {
+                let shared = self.process.shared_default("sample");
+                sample_rule(worker, self.process, &shared, &collection)?
+            }
+        };
         let model = self.train(worker, &collection, &rule, &mut summary)?;
         let infer = &self.process.job.project.infer;
         if self.stages == Stages::Train {
@@ -108,8 +115,10 @@ impl Run<'_> {
         let metadata = self.metadata(&collection, &model);
         let projected = match infer {
             Some(_) => {
-                let documents = (&collection, &rule, columns);
-                self.project(worker, documents, &model, &metadata, &mut summary)?
+                let stored = stored.filter(|it| it.fit(&metadata, &trends.columns));
+                let counted = (trends, stored);
+                let documents = (&collection, &rule);
+                self.project(worker, documents, counted, &model, &metadata, &mut summary)?
             }
             None => None,
         };
@@ -274,7 +283,8 @@ impl Run<'_> {
     fn project(
         &self,
         worker: &mut Worker,
-        (collection, rule, columns): (&Arc<Collection>, &SampleRule, Arc<[TrendColumn]>),
+        (collection, rule): (&Arc<Collection>, &SampleRule),
+        (trends, stored): (Trends, Option<StoredSums>),
         model: &Model,
         metadata: &FileMetadata,
         summary: &mut Summary,
@@ -329,7 +339,8 @@ impl Run<'_> {
             unknown: self.unknown_terms(collection)?,
             shares: Shares::of(process, collection),
             parts: process.shared_default("projected parts"),
-            columns,
+            trends,
+            stored,
             sums: process.shared_default("sums"),
             metadata: metadata.clone(),
         };
@@ -351,7 +362,9 @@ impl Run<'_> {
         collection: &Collection,
         metadata: &FileMetadata,
     ) -> Result<bool, Failure> {
-        let is_missing = worker.index() == 0 && !are_complete(self.process, collection, metadata)?;
+        let parts = Shares::of(self.process, collection).parts.len();
+        let is_missing =
+            worker.index() == 0 && !are_complete(self.process, collection, metadata, parts)?;
         Ok(sum(worker, &[is_missing.into()])[0] == 0)
     }
 

@@ -134,8 +134,11 @@ impl RollUp for Drift {
     type Line = DriftRow;
     type Row = DriftRow;
 
-    const DOCUMENTS_A_BUCKET: Option<u64> = Some(DRIFT_BUCKET);
     const MOST_KEYS: Option<u64> = Some(MOST_GROUPS);
+
+    fn buckets(&self, documents: u64) -> u64 {
+        documents.div_ceil(DRIFT_BUCKET).max(1)
+    }
 
     fn empty(&self) -> DriftSums {
         DriftSums::new(self.sizes[0], self.sizes[1])

@@ -80,8 +80,11 @@ impl RollUp for GroupTopics {
     type Line = GroupTopicRow;
     type Row = GroupTopicRow;
 
-    const DOCUMENTS_A_BUCKET: Option<u64> = Some(TOPIC_BUCKET);
     const IS_IN_PARTS: bool = true;
+
+    fn buckets(&self, documents: u64) -> u64 {
+        documents.div_ceil(TOPIC_BUCKET).max(1)
+    }
 
     fn empty(&self) -> GroupSums {
         GroupSums::default()

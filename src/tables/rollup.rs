@@ -88,13 +88,16 @@ pub(crate) trait RollUp: Sized + 'static {
     /// A row of the table.
     type Row: Row;
 
-    /// About how many documents are summed together: their keys are a bucket, which an owner holds in memory. `None`:
-    /// each worker has one bucket.
-    const DOCUMENTS_A_BUCKET: Option<u64> = None;
     /// The most keys for which there are lines; none if there are more.
     const MOST_KEYS: Option<u64> = None;
     /// Whether each bucket becomes a part of the table, which its owner writes; otherwise the first worker writes all.
     const IS_IN_PARTS: bool = false;
+
+    /// Returns the number of buckets that the keys of so many documents are divided into; owners hold one at a time in
+    /// memory.
+    fn buckets(&self, _documents: u64) -> u64 {
+        1
+    }
 
     /// Returns the sums of no document.
     fn empty(&self) -> Self::Sums;

@@ -8,6 +8,8 @@ use lda::evaluate::correlation::{Presence, Together, in_units};
 
 /// Maximum number of topics of a model for which there is this table.
 const MOST_TOPICS: usize = 4096;
+/// Most pairs of topics whose sums are together in a bucket, if topics are alike.
+const PAIRS_A_BUCKET: u64 = 1 << 18;
 /// Bytes per row on disk.
 pub(crate) const ROW_BYTES: f64 = 15.0;
 
@@ -112,6 +114,10 @@ impl RollUp for TopicCorrelations {
     type Whole = Presences;
     type Line = TopicCorrelationRow;
     type Row = TopicCorrelationRow;
+
+    fn buckets(&self, _: u64) -> u64 {
+        1 + most_rows(self.topic_count) / PAIRS_A_BUCKET
+    }
 
     fn empty(&self) -> Pairs {
         Pairs::default()

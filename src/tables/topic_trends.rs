@@ -1,6 +1,7 @@
 //! The share of each topic by the values of metadata columns: sums over the documents with each value, by group of the
 //! bootstrap. The values are counted before projection, to determine which of them are named.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, fixed};
@@ -28,20 +29,25 @@ table! {
     }
 }
 
+/// Approximate number of sums of a topic over the documents with a value that are in a bucket.
+const SUMS_A_BUCKET: usize = 1 << 12;
+
 /// Starts the roll-up, if the job names columns.
 pub(super) fn roll_up(context: &RollUpContext, start: &mut impl StartRollUp) {
     if !context.columns.is_empty() {
-        start.start(TopicTrends::new(Arc::clone(&context.columns), context.seed));
+        let columns = Arc::clone(&context.columns);
+        start.start(TopicTrends::new(columns, context.topic_count, context.seed));
     }
 }
 
 /// The shares of topics by value.
 struct TopicTrends {
     columns: Arc<[TrendColumn]>,
-    /// The first cell of each column.
-    first: Vec<usize>,
-    /// For each column, the places of cells' values.
-    memos: Vec<Memo<Vec<usize>>>,
+    /// The column and the place of the value of each cell, by key.
+    cells: BTreeMap<u64, [usize; 2]>,
+    /// For each column, the keys of a document's cells.
+    memos: Vec<Memo<Vec<u64>>>,
+    topic_count: usize,
     seed: u64,
     replicates: Replicates,
 }
@@ -112,16 +118,16 @@ impl TrendCell {
 }
 
 impl TopicTrends {
-    fn new(columns: Arc<[TrendColumn]>, seed: u64) -> Self {
-        let mut count = 0;
-        let first = columns.iter().map(|column| {
-            count += column.values.len() + 2;
-            count - column.values.len() - 2
+    fn new(columns: Arc<[TrendColumn]>, topic_count: usize, seed: u64) -> Self {
+        let cells = columns.iter().enumerate().flat_map(|(number, column)| {
+            let places = 0..column.values.len() + 2;
+            places.map(move |place| (column.key_of(place), [number, place]))
         });
         Self {
-            first: first.collect(),
+            cells: cells.collect(),
             memos: vec![Memo::default(); columns.len()],
             columns,
+            topic_count,
             seed,
             replicates: Replicates::new(seed),
         }
@@ -134,6 +140,10 @@ impl RollUp for TopicTrends {
     type Whole = ();
     type Line = TopicTrendRow;
     type Row = TopicTrendRow;
+
+    fn buckets(&self, _: u64) -> u64 {
+        1 + (self.cells.len() * self.topic_count / SUMS_A_BUCKET) as u64
+    }
 
     fn empty(&self) -> TrendCell {
         TrendCell::default()
@@ -149,19 +159,22 @@ impl RollUp for TopicTrends {
     ) {
         let group = group(self.seed, document.number);
         let tokens = document.read.tokens_in_vocabulary() as i64;
-        let columns = self.columns.iter().zip(&self.first).zip(&mut self.memos);
-        for ((column, first), memo) in columns {
+        for (column, memo) in self.columns.iter().zip(&mut self.memos) {
             let cell = document.read.metadata[column.place].as_deref().unwrap_or("");
-            for place in memo.get(cell, |cell| column.places_of(cell)) {
+            let keys = |cell: &str| {
+                let places = column.places_of(cell).into_iter();
+                places.map(|place| column.key_of(place)).collect()
+            };
+            for key in memo.get(cell, keys) {
                 let mut count = |cell: &mut TrendCell| cell.count(tokens, document.topics, group);
-                each(&((first + place) as u64), &mut count);
+                each(key, &mut count);
             }
         }
     }
 
     fn lines(&self, key: u64, cell: TrendCell, (): &(), lines: &mut Vec<TopicTrendRow>) {
-        let number = self.first.partition_point(|&first| first as u64 <= key) - 1;
-        let (column, place) = (&self.columns[number], key as usize - self.first[number]);
+        let [number, place] = self.cells[&key];
+        let column = &self.columns[number];
         let value_count = match place.checked_sub(column.values.len()) {
             None => 1,
             Some(0) => 0,
@@ -243,10 +256,12 @@ mod tests {
             all.count(10, &topics, group);
         }
         other.take(&mut |part| one.add(part));
-        let trends = TopicTrends::new([TrendColumn::new("year", 0)].into(), 1);
+        let column = TrendColumn::new("year", 0);
+        let key = column.key_of(1);
+        let trends = TopicTrends::new([column].into(), 10, 1);
         let [one, all] = [one, all].map(|cell| {
             let mut lines = Vec::new();
-            trends.lines(1, cell, &(), &mut lines);
+            trends.lines(key, cell, &(), &mut lines);
             lines
         });
         assert_eq!((&one, other.documents), (&all, 0));

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use corpus::dates::{DateUnit, Scale, day_of};
+use crate::wire::name_hash;
 use corpus::labels::split;
 
 /// Maximum number of values of a column that are named.
@@ -56,6 +57,20 @@ impl TrendColumn {
         if found.is_empty() { vec![named] } else { found.into_iter().collect() }
     }
 
+    /// Returns the key of a value's sums, by its place, alike whatever the other values are.
+    pub(super) fn key_of(&self, place: usize) -> u64 {
+        let kind = (place + 1).saturating_sub(self.values.len());
+        let value = self.values.get(place).map_or("", |value| value);
+        name_hash(&format!("{}\0{kind}{value}", self.name))
+    }
+
+    /// Whether the sums of an earlier choice's values, and of its other values, are those that this one begins with.
+    pub(crate) fn has_cells_of(&self, earlier: &Self) -> bool {
+        let named_all = self.others == 0 && earlier.others == 0;
+        let of = |column: &Self| (column.name.clone(), column.scale);
+        of(self) == of(earlier) && (named_all || self.values == earlier.values)
+    }
+
     /// Whether a document may have been counted more than once in a group that is not named.
     pub(crate) fn may_repeat(&self) -> bool {
         self.has_lists && self.scale.is_some() && self.others > 0
@@ -97,6 +112,12 @@ impl ValueCounts {
             self.bytes += value.len();
             self.documents.insert(value.to_owned(), documents);
         }
+    }
+
+    /// Adds the counts of other documents, and whether they have several values.
+    pub(crate) fn merge(&mut self, (has_lists, counted): (bool, Vec<(&str, u64)>)) {
+        self.has_lists |= has_lists;
+        counted.into_iter().for_each(|(value, documents)| self.add(value, documents));
     }
 
     pub(crate) fn are_too_many(&self) -> bool {

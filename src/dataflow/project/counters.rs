@@ -5,14 +5,15 @@
 //! send them to the first worker, which writes the tables.
 
 use std::any::Any;
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::keyed::{KeyedSums, Pending, WORDS_A_MESSAGE, WorkerPlace, pending};
-use super::{ProjectPlan, Projected};
+use super::keyed::{KeyedSums, Pending, WORDS_A_MESSAGE, WorkerPlace, give_messages, pending};
+use super::{ProjectPlan, Projected, stored};
 use crate::dataflow::block::Block;
 use crate::dataflow::merge::{KINDS, add_piece, give_vector};
 use crate::dataflow::outbox::Outbox;
@@ -48,7 +49,7 @@ impl SharedSums {
 }
 
 /// The parts of tables that have been written, by path.
-type WrittenParts = BTreeMap<String, PartInfo>;
+pub(super) type WrittenParts = BTreeMap<String, PartInfo>;
 
 /// A roll-up on one worker.
 struct Rolled<R: RollUp> {
@@ -79,13 +80,15 @@ trait AnyRollUp {
 }
 
 impl<R: RollUp> Rolled<R> {
-    fn new(roll_up: R, number: u64, plan: &ProjectPlan, worker: usize) -> Self {
+    fn new(
+        roll_up: R,
+        number: u64,
+        plan: &ProjectPlan,
+        worker: usize,
+    ) -> Result<Self, Failure> {
         let placement = &plan.process.placement;
         let (workers, threads) = (placement.workers(), placement.threads);
-        let buckets = match R::DOCUMENTS_A_BUCKET {
-            Some(documents) => plan.collection.documents.div_ceil(documents).max(1),
-            None => workers as u64,
-        };
+        let buckets = roll_up.buckets(plan.collection.documents);
         let path = plan.process.output.temporary_path(&format!("sums-{}", R::Row::SPEC.name));
         let keyed = KeyedSums::new(
             KEYED + KINDS * number,
@@ -96,7 +99,57 @@ impl<R: RollUp> Rolled<R> {
             R::MOST_KEYS.unwrap_or(0),
         );
         let whole = [roll_up.whole(), roll_up.before()];
-        Self { roll_up, number, keyed, whole, keys: 0, lines: Vec::new() }
+        let mut rolled = Self { roll_up, number, keyed, whole, keys: 0, lines: Vec::new() };
+        rolled.take_over(plan)?;
+        Ok(rolled)
+    }
+
+    /// Begins with the sums that the result has stored.
+    fn take_over(&mut self, plan: &ProjectPlan) -> Result<(), Failure> {
+        let files = plan.stored.as_ref().map(|stored| stored.files(R::Row::SPEC.name));
+        let files = files.unwrap_or_default();
+        for (bucket, file) in (0..).zip(&files) {
+            if bucket > 0 && !self.keyed.owns_some([bucket, files.len() as u64]) {
+                continue;
+            }
+            let words = stored::read_words(&plan.process, file)?;
+            let mut sums = &words[..];
+            if bucket == 0 {
+                let head = <(u64, Vec<u64>)>::unpack(&mut sums);
+                let (keys, whole) = head.expect("its hash is that of what was written");
+                self.keys = keys;
+                self.whole[1] = self.roll_up.whole();
+                unpacked(&whole).for_each(|part| self.whole[1].add(part));
+            }
+            self.keyed.take_over(sums);
+        }
+        Ok(())
+    }
+
+    /// Keeps the sums of a bucket, if there are any and documents may be added.
+    fn store(
+        &self,
+        plan: &ProjectPlan,
+        bucket: u64,
+        words: &[u64],
+        written: &mut WrittenParts,
+    ) -> Result<(), Failure> {
+        if plan.keeps_sums() && !words.is_empty() {
+            let table = R::Row::SPEC.name;
+            written.extend([stored::write_words(&plan.process, table, bucket, words)?]);
+        }
+        Ok(())
+    }
+
+    /// Returns what the file of a bucket begins with: in the first, the number of keys if they are too many, and the
+    /// sums over all documents.
+    fn head(&self, bucket: u64) -> Vec<u64> {
+        if bucket > 0 {
+            return Vec::new();
+        }
+        let mut whole = Vec::new();
+        self.whole[1].clone().take(&mut |part| part.pack(&mut whole));
+        packed([(if self.has_too_many_keys() { self.keys } else { 0 }, whole)])
     }
 
     fn has_too_many_keys(&self) -> bool {
@@ -144,16 +197,25 @@ impl<R: RollUp> AnyRollUp for Rolled<R> {
         written: &mut WrittenParts,
     ) -> Result<(), Failure> {
         if self.has_too_many_keys() {
-            return self.keyed.discard();
+            self.keyed.discard()?;
+            let first = self.keyed.buckets().find(|&bucket| bucket == 0);
+            return first.map_or(Ok(()), |_| self.store(plan, 0, &self.head(0), written));
         }
         if R::IS_IN_PARTS && self.keys == 0 {
             return Ok(());
         }
         for bucket in self.keyed.buckets() {
+            let mut words = self.head(bucket);
             let (whole, mut lines) = (&self.whole[1], Vec::new());
             let roll_up = &self.roll_up;
-            let visit = |key, sums| roll_up.lines(key, sums, whole, &mut lines);
+            let visit = |key: <R::Key as ToOwned>::Owned, sums: R::Sums| {
+                if plan.keeps_sums() {
+                    give_messages(key.borrow(), sums.clone(), |message| words.extend(message));
+                }
+                roll_up.lines(key, sums, whole, &mut lines);
+            };
             self.keyed.each(bucket, visit)?;
+            self.store(plan, bucket, &words, written)?;
             if R::IS_IN_PARTS {
                 let rows = roll_up.rows(lines, whole);
                 written.extend([plan.process.output.write_part(bucket, &plan.metadata, rows)?]);
@@ -195,19 +257,23 @@ struct Starting<'a> {
     plan: &'a ProjectPlan,
     worker: usize,
     started: Vec<Box<dyn AnyRollUp>>,
+    error: Option<Failure>,
 }
 
 impl StartRollUp for Starting<'_> {
     fn start<R: RollUp>(&mut self, roll_up: R) {
         let number = self.started.len() as u64 + 1;
-        self.started.push(Box::new(Rolled::new(roll_up, number, self.plan, self.worker)));
+        match Rolled::new(roll_up, number, self.plan, self.worker) {
+            Ok(rolled) => self.started.push(Box::new(rolled)),
+            Err(error) => self.error = Some(error),
+        }
     }
 }
 
 impl Counters {
-    /// Creates the counters that the plan's job needs.
-    pub(super) fn new(plan: &Rc<ProjectPlan>, worker: usize) -> Self {
-        let mut starting = Starting { plan, worker, started: Vec::new() };
+    /// Creates the counters that the plan's job needs, with the sums that the result has stored.
+    pub(super) fn new(plan: &Rc<ProjectPlan>, worker: usize) -> Result<Self, Failure> {
+        let mut starting = Starting { plan, worker, started: Vec::new(), error: None };
         let limit = plan.process.job.project.documents_per_topic;
         starting.start(TopicDocuments::new(plan.topic_count(), limit));
         if plan.process.job.project.rollups {
@@ -216,18 +282,21 @@ impl Counters {
                 topic_count: plan.topic_count(),
                 collection: Arc::clone(&plan.collection),
                 unknown: Arc::clone(&plan.unknown),
-                columns: Arc::clone(&plan.columns),
+                columns: Arc::clone(&plan.trends.columns),
             };
             roll_ups(&context, &mut starting);
         }
-        Self {
+        if let Some(error) = starting.error {
+            return Err(error);
+        }
+        Ok(Self {
             tally: plan.tally(),
-            drift: Rolled::new(plan.drift(), 0, plan, worker),
+            drift: Rolled::new(plan.drift(), 0, plan, worker)?,
             others: starting.started,
             written: BTreeMap::new(),
             sums: Vec::new(),
             plan: Rc::clone(plan),
-        }
+        })
     }
 
     fn roll_ups(&mut self) -> impl Iterator<Item = &mut dyn AnyRollUp> {
@@ -300,6 +369,7 @@ impl Counters {
             [self.drift.lines.len(), to_retrain.count()]
         });
         self.roll_ups().try_for_each(|it| it.finish(&plan, &mut written))?;
+        stored::describe(&plan, &mut written)?;
         let (run, whole) = (self.drift.roll_up.of_run(&self.drift.whole[1]), &self.drift.whole[1]);
         Ok(Projected { tally, drift: run, groups, trained: whole.trained.clone(), written })
     }

@@ -80,7 +80,11 @@ impl OpenPart {
             tally = done;
             counters.wrote(parts);
         }
-        let shards = plan.shares.parts[number].clone();
+        let mut shards = plan.shares.parts[number].clone();
+        if plan.stored.as_ref().is_some_and(|stored| number < stored.parts) {
+            let counted = plan.collection.shards[std::mem::take(&mut shards)].iter();
+            plan.process.progress.add(counted.map(|shard| shard.documents).sum());
+        }
         Ok(Self { shards, shard: None, tally, written })
     }
 

@@ -154,24 +154,19 @@ impl<K: Key + ?Sized, S: Sums + Clone> KeyedSums<K, S> {
         key.hash() % self.buckets
     }
 
-    fn send_sums(&self, key: &K, mut sums: S, outbox: &mut Outbox) {
+    fn send_sums(&self, key: &K, sums: S, outbox: &mut Outbox) {
         let target = outbox.target(self.bucket(key));
-        let mut head = Vec::new();
-        key.to_owned().pack(&mut head);
-        let mut send = |parts: &mut Vec<u64>| {
-            let frame = [key.hash(), (head.len() + parts.len()) as u64];
-            outbox.send(self.tag, target, [&frame[..], &head, parts].concat());
-            parts.clear();
-        };
-        let mut parts = Vec::new();
-        sums.take(&mut |part| {
-            part.pack(&mut parts);
-            if parts.len() >= WORDS_A_MESSAGE {
-                send(&mut parts);
+        give_messages(key, sums, |message| outbox.send(self.tag, target, message));
+    }
+
+    /// Keeps those of the stored messages that are for this worker.
+    pub(super) fn take_over(&mut self, mut words: &[u64]) {
+        while let [hash, length, ..] = words {
+            let (message, others) = words.split_at(2 + *length as usize);
+            if self.owns_bucket(hash % self.buckets) {
+                self.receive(message);
             }
-        });
-        if !parts.is_empty() {
-            send(&mut parts);
+            words = others;
         }
     }
 
@@ -214,7 +209,16 @@ impl<K: Key + ?Sized, S: Sums + Clone> KeyedSums<K, S> {
     }
 
     fn owns(&self, key: &K) -> bool {
-        self.bucket(key) % self.worker.workers as u64 == self.worker.index as u64
+        self.owns_bucket(self.bucket(key))
+    }
+
+    fn owns_bucket(&self, bucket: u64) -> bool {
+        bucket % self.worker.workers as u64 == self.worker.index as u64
+    }
+
+    /// Whether this worker owns a key of a bucket of so many.
+    pub(super) fn owns_some(&self, [bucket, buckets]: [u64; 2]) -> bool {
+        buckets != self.buckets || self.owns_bucket(bucket)
     }
 
     /// Forgets what has arrived, and removes its files.
@@ -260,6 +264,31 @@ impl<K: Key + ?Sized, S: Sums + Clone> KeyedSums<K, S> {
             visit(key, sums);
         }
         Ok(())
+    }
+}
+
+/// Passes the messages that tell an owner the sums of a key.
+pub(super) fn give_messages<K: Key + ?Sized, S: Sums>(
+    key: &K,
+    mut sums: S,
+    mut give: impl FnMut(Vec<u64>),
+) {
+    let mut head = Vec::new();
+    key.to_owned().pack(&mut head);
+    let mut give = |parts: &mut Vec<u64>| {
+        let frame = [key.hash(), (head.len() + parts.len()) as u64];
+        give([&frame[..], &head, parts].concat());
+        parts.clear();
+    };
+    let mut parts = Vec::new();
+    sums.take(&mut |part| {
+        part.pack(&mut parts);
+        if parts.len() >= WORDS_A_MESSAGE {
+            give(&mut parts);
+        }
+    });
+    if !parts.is_empty() {
+        give(&mut parts);
     }
 }
 

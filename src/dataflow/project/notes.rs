@@ -75,13 +75,14 @@ pub(super) fn part_path(table: &str, number: usize) -> String {
     format!("{table}/{}", part_name(number as u64))
 }
 
-/// Whether every part is projected, as this process sees it.
+/// Whether the first `parts` parts are projected, as this process sees it.
 pub(crate) fn are_complete(
     process: &Process,
     collection: &Collection,
     metadata: &FileMetadata,
+    parts: usize,
 ) -> Result<bool, Failure> {
-    for number in 0..Shares::of(process, collection).parts.len() {
+    for number in 0..parts {
         if read_note(process, collection, metadata, number)?.is_none() {
             return Ok(false);
         }

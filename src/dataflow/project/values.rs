@@ -8,21 +8,33 @@ use std::sync::Arc;
 
 use timely::worker::Worker;
 
+use super::counters::WrittenParts;
+use super::stored::{StoredSums, read_words, write_words};
 use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::exchange::route;
 use crate::dataflow::gather::{Delivery, all_gather, gather_records};
 use crate::dataflow::process::{Process, Tickets};
-use crate::dataflow::sample::for_each_document;
+use crate::dataflow::sample::{next_shard, read_shard};
+use crate::dataflow::shares::Shares;
 use crate::failure::Failure;
 use crate::tables::documents::metadata_columns;
 use crate::tables::trend_columns::{
     MOST_DISTINCT, MOST_VALUE_BYTES, TrendColumn, ValueCounts, shares_of_named,
 };
-use crate::wire::{Wire, packed};
+use crate::wire::{packed, unpacked};
 use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::memo::Memo;
 use corpus::shard::Columns;
+
+/// The metadata columns whose trends are requested.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trends {
+    /// The columns, by name.
+    pub(crate) columns: Arc<[TrendColumn]>,
+    /// The files that keep the counts of their values, where documents have been added.
+    pub(super) files: WrittenParts,
+}
 
 /// Counts the values of the columns that the job names, and chooses those that are named: the most frequent
 /// ones. All workers must call this; `shards` number the process's shards for up to two readings.
@@ -34,7 +46,8 @@ pub(crate) fn trend_columns(
     process: &Process,
     collection: &Collection,
     shards: &[Tickets; 2],
-) -> Result<Arc<[TrendColumn]>, Failure> {
+    stored: Option<&StoredSums>,
+) -> Result<Trends, Failure> {
     let (trends, metadata) = (&process.job.project.trends, &collection.metadata);
     let place = |name: &String| metadata.iter().position(|other| other == name);
     let mut places: Vec<usize> = trends.iter().filter_map(place).collect();
@@ -43,10 +56,20 @@ pub(crate) fn trend_columns(
     let columns = places.into_iter().map(|place| TrendColumn::new(&names[place], place));
     let mut columns: Vec<TrendColumn> = columns.collect();
     if columns.is_empty() {
-        return Ok(columns.into());
+        return Ok(Trends::default());
     }
     process.begin_documents("values", collection);
-    let counts = count(worker, process, collection, &shards[0], &columns)?;
+    let first = stored.map_or(0, |stored| stored.end(process, collection));
+    let mut counts = count(worker, process, collection, (&shards[0], first), &columns)?;
+    if let Some(stored) = stored {
+        for (&column, counts) in &mut counts {
+            for file in stored.files(&values_of(stored.parts, column)) {
+                let words = read_words(process, file)?;
+                unpacked::<ValueWords>(&words).for_each(|some| counts.merge(some));
+            }
+        }
+    }
+    let files = store(process, collection, &counts)?;
     let own = counts.iter().map(|(&column, counts)| {
         [column, counts.documents.len(), counts.are_too_many().into()].map(|n| n as u64)
     });
@@ -62,28 +85,59 @@ pub(crate) fn trend_columns(
     }
     let sizes: Vec<usize> = sizes.iter().map(|[_, size, _]| *size as usize).collect();
     let most = shares_of_named(&sizes, process.topic_count(collection));
-    choose(worker, process, &mut columns, counts, &most);
+    let files = choose(worker, process, &mut columns, (counts, files), &most);
     // A document with several dates in a group has been counted for each of them.
     if columns.iter().any(TrendColumn::may_repeat) {
         process.begin_documents("dates", collection);
-        let counts = count(worker, process, collection, &shards[1], &columns)?;
-        choose(worker, process, &mut columns, counts, &most);
+        let counts = count(worker, process, collection, (&shards[1], 0), &columns)?;
+        choose(worker, process, &mut columns, (counts, WrittenParts::new()), &most);
     }
-    Ok(columns.into())
+    Ok(Trends { columns: columns.into(), files })
 }
 
-/// Counts the documents of all workers by the values of each column; dates are grouped once their scale is chosen.
+/// The counts of a column as words: whether documents have several values, and the documents of each value.
+type ValueWords<'w> = (bool, Vec<(&'w str, u64)>);
+
+fn to_words(counts: &ValueCounts) -> Vec<u64> {
+    let counted = counts.documents.iter().map(|(value, &documents)| (&value[..], documents));
+    packed([(counts.has_lists, counted.collect::<Vec<_>>())])
+}
+
+/// Returns what the file of a column's counts is named by: the number of parts of `documents` and the column's.
+fn values_of(parts: usize, column: usize) -> String {
+    format!("values-{parts}-{column}")
+}
+
+/// Keeps the counts of the columns that this worker owns, if documents have been added before. Those of fewer documents
+/// stay until all sums are replaced.
+fn store(
+    process: &Process,
+    collection: &Collection,
+    counts: &BTreeMap<usize, ValueCounts>,
+) -> Result<WrittenParts, Failure> {
+    if collection.additions.is_empty() {
+        return Ok(WrittenParts::new());
+    }
+    let parts = Shares::of(process, collection).parts.len();
+    let write = |(&column, counts): (&usize, &ValueCounts)| {
+        write_words(process, &values_of(parts, column), 0, &to_words(counts))
+    };
+    counts.iter().map(write).collect()
+}
+
+/// Counts the documents of all workers, from the `first` shard on, by the values of each column; dates are grouped once
+/// their scale is chosen.
 /// Returns the counts of the columns that this worker owns.
 fn count(
     worker: &mut Worker,
     process: &Process,
     collection: &Collection,
-    tickets: &Tickets,
+    (tickets, first): (&Tickets, usize),
     columns: &[TrendColumn],
 ) -> Result<BTreeMap<usize, ValueCounts>, Failure> {
     let mut mine = vec![ValueCounts::default(); columns.len()];
     let mut memos = vec![Memo::default(); columns.len()];
-    let visit = |_, document: &ShardDocument| {
+    let mut visit = |_, document: &ShardDocument| {
         process.progress.add(1);
         if document.status.has_terms() {
             for ((counts, column), memo) in mine.iter_mut().zip(columns).zip(&mut memos) {
@@ -95,7 +149,14 @@ fn count(
         }
         Ok(())
     };
-    for_each_document(worker, process, tickets, collection, Columns::Metadata, visit)?;
+    while let Some(number) = next_shard(process, tickets, collection) {
+        if number >= first {
+            read_shard(process, collection, number, Columns::Metadata, &mut visit)?;
+        } else {
+            process.progress.add(collection.shards[number].documents);
+        }
+        worker.step();
+    }
     let (index, peers, all) = (worker.index(), worker.peers(), columns.len());
     let received: Rc<RefCell<BTreeMap<_, Vec<Block>>>> = Rc::default();
     let filled = Rc::clone(&received);
@@ -105,8 +166,7 @@ fn count(
     };
     let mut delivery = Delivery::new(worker, "values", route(), keep);
     for (column, counts) in mine.into_iter().enumerate() {
-        let counted: Vec<(String, u64)> = counts.documents.into_iter().collect();
-        let words = packed([(counts.has_lists, counted)]);
+        let words = to_words(&counts);
         for (piece, words) in words.chunks(MAX_BLOCK_WORDS).enumerate() {
             let tag = (column + all * piece) as u64;
             delivery.send([Block::to_worker(index, column % peers, tag, words.to_vec())]);
@@ -118,32 +178,34 @@ fn count(
     for ((column, _), mut blocks) in received.take() {
         blocks.sort_by_key(Block::tag);
         let words = blocks.iter().map(Block::words).collect::<Vec<_>>().concat();
-        let counted = <(bool, Vec<(&str, u64)>)>::unpack(&mut &words[..]);
-        let (has_lists, counted) = counted.expect("packed by a worker");
         let counts = owned.entry(column).or_default();
-        counts.has_lists |= has_lists;
-        counted.into_iter().for_each(|(value, documents)| counts.add(value, documents));
+        unpacked::<ValueWords>(&words).for_each(|some| counts.merge(some));
     }
     Ok(owned)
 }
 
-/// Chooses the scale of each column, unless it has one, and its named values: each at its owner, for all workers.
+/// Chooses the scale of each column, unless it has one, and its named values: each at its owner, for all workers. Returns
+/// all workers' `files`.
 fn choose(
     worker: &mut Worker,
     process: &Process,
     columns: &mut [TrendColumn],
-    counts: BTreeMap<usize, ValueCounts>,
+    (counts, files): (BTreeMap<usize, ValueCounts>, WrittenParts),
     most: &[usize],
-) {
+) -> WrittenParts {
     let own = counts.into_iter().map(|(place, counts)| {
         let mut column = columns[place].clone();
         column.choose(counts, most[place], process.job.project.date_unit);
         (place, column)
     });
-    let json = serde_json::to_vec(&own.collect::<Vec<_>>()).expect("texts and numbers are JSON");
+    let own = (own.collect::<Vec<_>>(), files);
+    let json = serde_json::to_vec(&own).expect("texts and numbers are JSON");
+    let mut all = WrittenParts::new();
     for json in all_gather(worker, &json) {
-        let chosen: Vec<(usize, TrendColumn)> =
+        let (chosen, files): (Vec<(usize, TrendColumn)>, WrittenParts) =
             serde_json::from_slice(&json).expect("written by a worker");
         chosen.into_iter().for_each(|(place, column)| columns[place] = column);
+        all.extend(files);
     }
+    all
 }
