@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::failure::Failure;
 use crate::result::OpenedResult;
 use crate::tables::documents::{DocumentKey, metadata_columns};
-use crate::tables::parts::part_files;
+use crate::tables::parts::{part_files, that_may_have};
 use crate::tables::records::Records;
 use corpus::sample::Split;
 
@@ -50,7 +50,11 @@ impl Selection {
             return Err(Failure::usage(message).help(format!("there are {known}")));
         }
         let mut selected = Selected::default();
-        let mut rows = Records::of(part_files(&result.join("documents"))?, &columns);
+        let mut parts = part_files(&result.join("documents"))?;
+        if let Some(ids) = &self.ids {
+            parts = that_may_have(parts, "source_id", ids)?;
+        }
+        let mut rows = Records::of(parts, &columns);
         while let Some(row) = rows.next().transpose()? {
             let DocumentKey { doc_id, source_id, split } = row;
             let mut pairs = self.conditions.iter().zip(rows.texts());

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use super::bounds::{Bounds, DOCUMENT_TOPICS, ID_CHARS, NAME_CHARS, clip};
 use super::data::PageDocuments;
 use crate::failure::Failure;
+use crate::tables::document_topics::DocumentTopicRow;
+use crate::tables::documents::DocumentId;
 use crate::tables::output::{Output, is_gone, part_name};
 use crate::tables::parts::visit_pieces;
 use crate::tables::predictions::PredictionRow;
-use crate::tables::projected::{ProjectedDocument, ProjectedReader};
 use crate::tables::records::{Records, records};
 use crate::tables::topic_documents::TopicDocumentRow;
 use corpus::collection::Collection;
@@ -18,6 +19,7 @@ use corpus::dates::day_of;
 use corpus::labels::split;
 
 /// What the tables have about a document.
+#[derive(Default)]
 struct ShownDocument {
     topics: Vec<u32>,
     values: Vec<Option<String>>,
@@ -101,17 +103,20 @@ fn read(
     places: &BTreeMap<i64, u32>,
     columns: &[String],
 ) -> Result<BTreeMap<u32, ShownDocument>, Failure> {
-    let mut shown = BTreeMap::new();
-    let reader = ProjectedReader::new(parts[..1].to_vec(), parts[1..2].to_vec(), columns);
-    let mut reader = reader.of_documents(wanted);
-    let mut document = ProjectedDocument::default();
-    while reader.read_into(&mut document)? {
-        if let Some(&place) = places.get(&document.document.doc_id) {
-            let first = document.topics.iter().take(DOCUMENT_TOPICS);
-            let topics = first.flat_map(|&(topic, weight)| [topic as u32, thousandths(weight)]);
-            let values = document.values.iter().map(|cell| shown_value(cell.as_deref()?));
-            let (topics, values) = (topics.collect(), values.collect());
-            shown.insert(place, ShownDocument { topics, values, predicted: Vec::new() });
+    let mut shown: BTreeMap<u32, ShownDocument> = BTreeMap::new();
+    let mut rows = Records::<DocumentId>::of(parts[..1].to_vec(), columns).of_documents(wanted);
+    while let Some(row) = rows.next().transpose()? {
+        if let Some(&place) = places.get(&row.doc_id) {
+            let texts = rows.texts();
+            let values = texts.iter().map(|cell| shown_value(cell.as_deref()?)).collect();
+            shown.insert(place, ShownDocument { values, ..ShownDocument::default() });
+        }
+    }
+    for row in Records::<DocumentTopicRow>::of(parts[1..2].to_vec(), &[]).of_documents(wanted) {
+        let row = row?;
+        let document = places.get(&row.doc_id).and_then(|place| shown.get_mut(place));
+        if let Some(document) = document.filter(|_| row.rank as usize <= DOCUMENT_TOPICS) {
+            document.topics.extend([row.topic as u32, thousandths(row.weight)]);
         }
     }
     for row in Records::<PredictionRow>::of(parts[2..].to_vec(), &[]).of_documents(wanted) {

@@ -38,6 +38,14 @@ table! {
 }
 
 record! {
+    /// The number of a document.
+    "documents";
+    pub(crate) struct DocumentId {
+        pub(crate) doc_id: i64,
+    }
+}
+
+record! {
     /// What identifies a document.
     "documents";
     pub(crate) struct DocumentKey {

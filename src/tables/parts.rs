@@ -1,5 +1,6 @@
 //! Reads the parts of a table in order, batch by batch, with bounded memory.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use arrow_array::{Array, Int64Array, RecordBatch};
+use arrow_array::{Array, BooleanArray, Int64Array, RecordBatch};
 use arrow_schema::{DataType, FieldRef, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -57,6 +58,33 @@ pub(super) fn part_names(mut names: Vec<String>) -> Vec<String> {
     names.retain(|name| name.ends_with(".parquet") && !name.starts_with('.'));
     names.sort_unstable();
     names
+}
+
+/// Leaves out the parts that have none of these values in a column of text, as its Bloom filters tell.
+///
+/// # Errors
+/// A part cannot be read.
+pub(crate) fn that_may_have(
+    parts: Vec<PathBuf>,
+    column: &str,
+    values: &BTreeSet<String>,
+) -> Result<Vec<PathBuf>, Failure> {
+    let may_have = |path: &PathBuf| -> Result<bool, Failure> {
+        let (file, footer) = footer(path)?;
+        let place = footer.parquet_schema().columns().iter().position(|it| it.name() == column);
+        let groups = 0..footer.metadata().num_row_groups();
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, footer);
+        for group in groups {
+            let filter = place.map(|place| reader.get_row_group_column_bloom_filter(group, place));
+            let filter = filter.transpose().map_err(of_parquet(path))?.flatten();
+            if filter.is_none_or(|filter| values.iter().any(|value| filter.check(&value[..]))) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    let kept = parts.into_iter().map(|path| Ok(may_have(&path)?.then_some(path)));
+    Ok(kept.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect())
 }
 
 /// Reads the footer of a file.
@@ -200,16 +228,27 @@ impl Batches {
             .with_batch_size(rows)
             .with_projection(mask);
         if let Some(documents) = self.documents.clone() {
-            let is_wanted =
-                move |id: Option<i64>| id.map(|id| documents.binary_search(&id).is_ok());
             let wanted = ArrowPredicateFn::new(ids, move |batch| {
                 let ids = batch.column(0).as_any().downcast_ref::<Int64Array>();
-                Ok(ids.into_iter().flatten().map(&is_wanted).collect())
+                Ok(are_among(ids.map_or(&[], |ids| ids.values()), &documents))
             });
             builder = builder.with_row_filter(RowFilter::new(vec![Box::new(wanted)]));
         }
         builder.build().map_err(of_parquet(path))
     }
+}
+
+/// Returns which ids are among these documents; both ascend.
+fn are_among(ids: &[i64], documents: &[i64]) -> BooleanArray {
+    let mut are = vec![false; ids.len()];
+    let [first, last] = [ids.first(), ids.last()].map(|id| id.copied().unwrap_or_default());
+    let from = documents.partition_point(|&document| document < first);
+    for &document in documents[from..].iter().take_while(|&&document| document <= last) {
+        let start = ids.partition_point(|&id| id < document);
+        let rows = ids[start..].partition_point(|&id| id == document);
+        are[start..start + rows].fill(true);
+    }
+    are.into()
 }
 
 /// Returns the rows per batch: fewer if they are large (metadata columns may hold anything).

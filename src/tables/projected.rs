@@ -2,7 +2,6 @@
 //! time, in bounded memory.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::document_topics::DocumentTopicRow;
 use super::documents::DocumentRow;
@@ -53,12 +52,6 @@ impl ProjectedReader {
             return Err(Failure::file(root, message));
         }
         Ok(Self::new(part_files(&root.join("documents"))?, topics, columns))
-    }
-
-    /// Leaves out other documents than these, ascending.
-    pub(crate) fn of_documents(self, documents: &Arc<[i64]>) -> Self {
-        let Self { documents: rows, topics } = self;
-        Self { documents: rows.of_documents(documents), topics: topics.of_documents(documents) }
     }
 
     /// Reads the next document into `document`; returns false after the last.

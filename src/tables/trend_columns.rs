@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use corpus::dates::{DateUnit, Scale, day_of};
 use crate::wire::name_hash;
+use corpus::dates::{DateUnit, Scale, day_of};
 use corpus::labels::split;
 
 /// Maximum number of values of a column that are named.
@@ -216,6 +216,17 @@ mod tests {
         found.has_lists = true;
         assert!(column(found.clone(), 1).may_repeat());
         assert!(!column(found, 2).may_repeat());
+    }
+
+    #[test]
+    fn sums_by_value_are_taken_over_while_no_other_values_are_named() {
+        let [few, more, most] = [3, 4, 5].map(|values| column(counts(values), 4));
+        assert!(more.has_cells_of(&few) && !most.has_cells_of(&few) && most.has_cells_of(&more));
+        let mut other = counts(5);
+        other.add("000004", 7);
+        assert!(!column(other, 4).has_cells_of(&most));
+        assert_eq!(few.key_of(2), most.key_of(2));
+        assert!(few.key_of(3) == TrendColumn { values: vec!["x".into()], ..few.clone() }.key_of(1));
     }
 
     #[test]

@@ -28,6 +28,9 @@ const BATCH_TEXT_BYTES: usize = 8 << 20;
 const GROUP_ROWS: usize = 1 << 20;
 /// Encoded bytes after which a row group is closed.
 const GROUP_BYTES: usize = 64 << 20;
+/// How often a Bloom filter does not tell that a row group lacks a value: rarely enough that a thousand new ids are
+/// compared with few of the parts.
+const LOOKED_UP_IN_VAIN: f64 = 1e-5;
 /// Maximum number of bytes of text in one row: Arrow's offsets are 32 bits wide.
 const ROW_TEXT_BYTES: usize = 1 << 30;
 
@@ -190,7 +193,7 @@ fn properties(spec: &TableSpec, metadata: &FileMetadata) -> WriterProperties {
     for name in spec.looked_up_by {
         let path = ColumnPath::from(*name);
         builder = builder
-            .set_column_bloom_filter_fpp(path.clone(), 0.01)
+            .set_column_bloom_filter_fpp(path.clone(), LOOKED_UP_IN_VAIN)
             .set_column_bloom_filter_max_ndv(path, GROUP_ROWS as u64);
     }
     builder.build()

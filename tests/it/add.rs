@@ -115,6 +115,34 @@ fn documents_that_are_added_are_as_if_they_had_been_there() {
 }
 
 #[test]
+fn documents_that_earlier_additions_counted_are_not_read_again() {
+    let ground = finished();
+    ground.succeed("add first b-new.jsonl --quiet -w 3");
+    let sound = Workdir::copy_of(&ground);
+    std::fs::remove_file(sound.path("first/corpus/projected/sums.json")).unwrap();
+    // Whoever reads a shard finds that it is damaged.
+    let shard = "first/corpus/shards/shard-00000.parquet";
+    ground.write(shard, "");
+    let counting_all = Workdir::copy_of(&ground);
+    std::fs::remove_file(counting_all.path("first/corpus/projected/sums.json")).unwrap();
+    let damaged = counting_all.denied(65, "add first c-more.jsonl -w 1");
+    assert!(damaged.contains("shard-00000.parquet"), "{damaged}");
+    ground.succeed("add first c-more.jsonl --quiet -w 2");
+    sound.succeed("add first c-more.jsonl --quiet -w 1");
+    std::fs::copy(sound.path(shard), ground.path(shard)).unwrap();
+    assert_eq!(ground.digest("first"), sound.digest("first"));
+    let stored = |ground: &Workdir| {
+        let folder = ground.path("first/corpus/projected");
+        let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let mut sums: Vec<_> =
+            names.filter(|path| path.to_string_lossy().contains("sums")).collect();
+        sums.sort();
+        sums.iter().map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>()
+    };
+    assert!(stored(&ground) == stored(&sound) && stored(&ground).len() > 6);
+}
+
+#[test]
 fn a_trained_result_keeps_its_model_and_its_sample() {
     let ground = finished();
     let read = |table: &str| ground.table(&format!("old/{table}"));

@@ -80,12 +80,7 @@ trait AnyRollUp {
 }
 
 impl<R: RollUp> Rolled<R> {
-    fn new(
-        roll_up: R,
-        number: u64,
-        plan: &ProjectPlan,
-        worker: usize,
-    ) -> Result<Self, Failure> {
+    fn new(roll_up: R, number: u64, plan: &ProjectPlan, worker: usize) -> Result<Self, Failure> {
         let placement = &plan.process.placement;
         let (workers, threads) = (placement.workers(), placement.threads);
         let buckets = roll_up.buckets(plan.collection.documents);

@@ -408,6 +408,14 @@ mod tests {
             let found = found.into_iter().collect::<BTreeMap<_, _>>();
             assert!(found == expected, "{workers} workers");
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+            let mut stored = Vec::new();
+            for (name, sums) in found {
+                give_messages(&name[..], sums, |message| stored.extend(message));
+            }
+            let mut again: Vec<_> = (0..workers).map(create).collect();
+            again.iter_mut().for_each(|it| it.take_over(&stored));
+            let found = again.iter_mut().flat_map(groups_of).collect::<BTreeMap<_, _>>();
+            assert!(found == expected, "{workers} workers with the sums of one");
         }
     }
 

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use super::notes::{self, are_complete};
 use super::ProjectPlan;
 use super::counters::WrittenParts;
+use super::notes::{self, are_complete};
 use crate::dataflow::gather::all_gather;
 use crate::dataflow::process::Process;
 use crate::dataflow::shares::Shares;
@@ -61,7 +61,8 @@ impl StoredSums {
         let is_current = |stored: &Self| {
             stored.format == FORMAT
                 && stored.settings_hash == process.job.project_hash()
-                && Some(&stored.parts_hash) == parts_hash(process, collection, stored.parts).as_ref()
+                && Some(&stored.parts_hash)
+                    == parts_hash(process, collection, stored.parts).as_ref()
         };
         let stored: Option<Self> = read_json_if_sound(&process.output.local(SUMS)?)?;
         let Some(stored) = stored.filter(is_current) else {
@@ -84,8 +85,7 @@ impl StoredSums {
     /// Whether they are over documents projected onto this model, by values that are among those of these columns.
     pub(crate) fn fit(&self, metadata: &FileMetadata, columns: &[TrendColumn]) -> bool {
         let are_cells = |(earlier, now): (&TrendColumn, &TrendColumn)| now.has_cells_of(earlier);
-        self.model_hash == metadata.model_hash
-            && self.columns.iter().zip(columns).all(are_cells)
+        self.model_hash == metadata.model_hash && self.columns.iter().zip(columns).all(are_cells)
     }
 
     /// Returns the first shard of other documents.
@@ -95,7 +95,8 @@ impl StoredSums {
 
     /// Returns the files of a table, by bucket.
     pub(super) fn files(&self, table: &str) -> Vec<&String> {
-        let of_table = |path: &&String| path.starts_with(&format!("{NOTES_FOLDER}/{PREFIX}{table}-"));
+        let of_table =
+            |path: &&String| path.starts_with(&format!("{NOTES_FOLDER}/{PREFIX}{table}-"));
         self.files.keys().filter(of_table).collect()
     }
 }
@@ -160,7 +161,8 @@ pub(super) fn describe(plan: &ProjectPlan, written: &mut WrittenParts) -> Result
     *written = tables;
     let FileMetadata { model_hash, settings_hash, .. } = plan.metadata.clone();
     let parts = plan.shares.parts.len();
-    let Some(parts_hash) = parts_hash(&plan.process, collection, parts).filter(|_| !files.is_empty())
+    let Some(parts_hash) =
+        parts_hash(&plan.process, collection, parts).filter(|_| !files.is_empty())
     else {
         return Ok(());
     };
