@@ -102,7 +102,7 @@ pub(crate) struct ProjectPlan {
     pub(crate) parts: Arc<Tickets>,
     /// The trends that are requested.
     pub(crate) trends: Trends,
-    /// The sums over the first parts, which need not be counted again.
+    /// The sums over the first documents, which need not be counted again.
     pub(crate) stored: Option<StoredSums>,
     /// The sums of the process's workers.
     pub(crate) sums: Arc<SharedSums>,
@@ -129,9 +129,9 @@ impl ProjectPlan {
         Drift { known, sizes: [topics.len(), kept, all], trained }
     }
 
-    /// Whether the sums are to be kept: documents have been added before, so more may follow.
+    /// Whether the sums are to be kept: documents have come or left before, so more may follow.
     fn keeps_sums(&self) -> bool {
-        !self.collection.additions.is_empty()
+        !self.collection.generations.is_empty()
     }
 
     /// Returns the tally of no document.

@@ -100,13 +100,8 @@ impl Run<'_> {
             let shards = self.process.shared_default::<[Tickets; 2]>("values");
             trends = trend_columns(worker, self.process, &collection, &shards, stored.as_ref())?;
         }
-        let rule = match &stored {
-            Some(stored) => stored.rule,
-            None => {
-                let shared = self.process.shared_default("sample");
-                sample_rule(worker, self.process, &shared, &collection)?
-            }
-        };
+        let shared = self.process.shared_default("sample");
+        let rule = sample_rule(worker, self.process, &shared, &collection)?;
         let model = self.train(worker, &collection, &rule, &mut summary)?;
         let infer = &self.process.job.project.infer;
         if self.stages == Stages::Train {
@@ -362,9 +357,7 @@ impl Run<'_> {
         collection: &Collection,
         metadata: &FileMetadata,
     ) -> Result<bool, Failure> {
-        let parts = Shares::of(self.process, collection).parts.len();
-        let is_missing =
-            worker.index() == 0 && !are_complete(self.process, collection, metadata, parts)?;
+        let is_missing = worker.index() == 0 && !are_complete(self.process, collection, metadata)?;
         Ok(sum(worker, &[is_missing.into()])[0] == 0)
     }
 

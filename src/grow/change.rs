@@ -14,7 +14,7 @@ use crate::config::Job;
 use crate::failure::Failure;
 use crate::result::OpenedResult;
 use crate::tables::notes::PartNote;
-use crate::tables::output::{Output, part_name};
+use crate::tables::output::{NOTES_FOLDER, Output, part_name};
 use corpus::collection::{COLLECTION_FILE, Collection, Generation, SampledDocuments, ShardEntry};
 use corpus::sample::{SampleRule, SmallestKeys};
 use corpus::settings::SampleSize;
@@ -26,6 +26,9 @@ use store::{Disk, Store, create_folder, link};
 
 /// Folders of a result whose files stay as they are.
 const KEPT: [&str; 2] = ["model", "training_log"];
+
+/// What the names of stored sums over all documents begin with.
+const SUMS: &str = "sums";
 
 /// Tables with a part for each part of the documents.
 const DOCUMENT_TABLES: [&str; 3] = ["documents", "document_topics", "predictions"];
@@ -189,6 +192,14 @@ impl GrowingResult {
             collection.later_batches.push(merged);
         }
         self.link_parts(&stays[..merged.min(stays.len())])?;
+        if generation.removed == 0 {
+            for name in Disk.names(&self.result.join(NOTES_FOLDER))? {
+                if name.starts_with(SUMS) {
+                    let file = format!("{NOTES_FOLDER}/{name}");
+                    self.link(&self.result.join(&file), &file)?;
+                }
+            }
+        }
         for folder in KEPT {
             for name in Disk.names(&self.result.join(folder))? {
                 let file = format!("{folder}/{name}");

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use store::{Disk, Store};
 
@@ -27,22 +28,22 @@ pub(crate) struct PartNote {
     pub(crate) sums: Vec<i64>,
 }
 
+/// Reads a file of the folder of notes; `None` if there is none, or it is damaged.
+///
+/// # Errors
+/// The file cannot be read.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
+    match fs::read(path) {
+        Ok(json) => Ok(serde_json::from_slice(&json).ok()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Failure::io(path)(source)),
+    }
+}
+
 impl PartNote {
     /// Returns the path of a part's note in the output folder.
     pub(crate) fn name(number: usize) -> String {
         format!("{NOTES_FOLDER}/part-{number:05}.json")
-    }
-
-    /// Reads a note; `None` if there is none, or it is damaged.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub(crate) fn read(path: &Path) -> Result<Option<Self>, Failure> {
-        match fs::read(path) {
-            Ok(note) => Ok(serde_json::from_slice(&note).ok()),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(Failure::io(path)(source)),
-        }
     }
 
     /// Reads all notes of a result, each with the number of its part.
@@ -54,7 +55,9 @@ impl PartNote {
         for name in Disk.names(&root.join(NOTES_FOLDER))? {
             let number = name.strip_prefix("part-").and_then(|rest| rest.strip_suffix(".json"));
             let Some(number) = number.and_then(|digits| digits.parse().ok()) else { continue };
-            notes.extend(Self::read(&root.join(Self::name(number)))?.map(|note| (number, note)));
+            notes.extend(
+                read_json::<Self>(&root.join(Self::name(number)))?.map(|note| (number, note)),
+            );
         }
         Ok(notes)
     }

@@ -3,8 +3,6 @@
 //! Whether a document is sampled depends only on the seed and its number, so that any worker can decide it, and the
 //! sample does not depend on where the document is read.
 
-use serde::{Deserialize, Serialize};
-
 use super::settings::{SampleSettings, SampleSize};
 use lda::math::random::{Stage, hash, hash_unit};
 
@@ -32,7 +30,7 @@ impl Split {
 }
 
 /// The rule for each document's [`Split`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampleRule {
     seed: u64,
     /// Documents whose key is at most this are in the sample.

@@ -300,8 +300,12 @@ impl Counters {
         std::iter::once(drift).chain(others)
     }
 
-    /// Counts a document with terms.
+    /// Counts a document with terms, unless it is in the sums that the result has stored.
     pub(super) fn add(&mut self, document: &ListedDocument<'_>, outbox: &mut Outbox) {
+        let stored = self.plan.stored.as_ref();
+        if stored.is_some_and(|stored| document.number < stored.documents) {
+            return;
+        }
         self.roll_ups().for_each(|it| it.add(document, outbox));
     }
 

@@ -8,7 +8,7 @@ use super::counters::Counters;
 use super::labels::Predictor;
 use super::notes::{self, part_path, tables};
 use super::parts::{DocumentRows, InferredDocuments};
-use super::{ProjectPlan, Projecting, project_document};
+use super::{ProjectPlan, Projecting, StoredSums, project_document};
 use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
 use crate::observe::WorkStage;
@@ -81,9 +81,13 @@ impl OpenPart {
             counters.wrote(parts);
         }
         let mut shards = plan.shares.parts[number].clone();
-        if plan.stored.as_ref().is_some_and(|stored| number < stored.parts) {
-            let counted = plan.collection.shards[std::mem::take(&mut shards)].iter();
-            plan.process.progress.add(counted.map(|shard| shard.documents).sum());
+        let all = &plan.collection.shards[shards.clone()];
+        let are_counted = |stored: &StoredSums| {
+            all.last().is_none_or(|last| last.first_document + last.documents <= stored.documents)
+        };
+        if written.is_some() && plan.stored.as_ref().is_some_and(are_counted) {
+            shards.start = shards.end;
+            plan.process.progress.add(all.iter().map(|shard| shard.documents).sum());
         }
         Ok(Self { shards, shard: None, tally, written })
     }

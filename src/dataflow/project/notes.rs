@@ -4,7 +4,7 @@ use super::ProjectPlan;
 use crate::dataflow::process::Process;
 use crate::dataflow::shares::Shares;
 use crate::failure::Failure;
-use crate::tables::notes::PartNote;
+use crate::tables::notes::{PartNote, read_json};
 use crate::tables::tally::Tally;
 use crate::tables::{FileMetadata, PartInfo, part_name};
 use corpus::collection::Collection;
@@ -19,7 +19,7 @@ fn read_note(
     metadata: &FileMetadata,
     number: usize,
 ) -> Result<Option<NotedPart<Vec<i64>>>, Failure> {
-    let note = PartNote::read(&process.output.local(&PartNote::name(number))?)?;
+    let note: Option<PartNote> = read_json(&process.output.local(&PartNote::name(number))?)?;
     let (tables, shares) = (tables(collection), Shares::of(process, collection));
     let is_current = |note: &PartNote| {
         note.model_hash == metadata.model_hash
@@ -75,14 +75,13 @@ pub(super) fn part_path(table: &str, number: usize) -> String {
     format!("{table}/{}", part_name(number as u64))
 }
 
-/// Whether the first `parts` parts are projected, as this process sees it.
+/// Whether every part is projected, as this process sees it.
 pub(crate) fn are_complete(
     process: &Process,
     collection: &Collection,
     metadata: &FileMetadata,
-    parts: usize,
 ) -> Result<bool, Failure> {
-    for number in 0..parts {
+    for number in 0..Shares::of(process, collection).parts.len() {
         if read_note(process, collection, metadata, number)?.is_none() {
             return Ok(false);
         }

@@ -14,16 +14,14 @@ use timely::worker::Worker;
 
 use super::ProjectPlan;
 use super::counters::WrittenParts;
-use super::notes::{self, are_complete};
 use crate::dataflow::gather::all_gather;
 use crate::dataflow::process::Process;
-use crate::dataflow::shares::Shares;
 use crate::failure::Failure;
+use crate::tables::notes::read_json;
 use crate::tables::output::NOTES_FOLDER;
 use crate::tables::trend_columns::TrendColumn;
 use crate::tables::{FileMetadata, PartInfo};
 use corpus::collection::{Collection, in_order};
-use corpus::sample::SampleRule;
 use corpus::shard::hash_file;
 
 /// Version of these files.
@@ -39,16 +37,16 @@ const LEVEL: i32 = 1;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct StoredSums {
     format: u32,
-    /// The documents that they are over: the parts of `documents`, which are its first ones.
-    pub(super) parts: usize,
-    /// Hash of what these parts are made of.
-    parts_hash: String,
+    /// The documents that they are over have smaller numbers.
+    pub(super) documents: u64,
+    /// The changes after which the collection had these documents.
+    generations: usize,
+    /// Hash of what the documents were read from, and of these changes.
+    collection_hash: String,
     /// Hash of the model.
     model_hash: Option<String>,
     /// Hash of the settings.
     settings_hash: String,
-    /// Which documents were trained on.
-    pub(crate) rule: SampleRule,
     /// The metadata columns whose trends were requested.
     columns: Vec<TrendColumn>,
     /// Words and bytes of each file, and its hash.
@@ -59,20 +57,17 @@ impl StoredSums {
     /// Reads those over the first documents of the result, if there are any with these settings.
     fn read(process: &Process, collection: &Collection) -> Result<Option<Self>, Failure> {
         let is_current = |stored: &Self| {
+            let changes = &collection.generations;
+            let later = changes.get(stored.generations..).unwrap_or_default();
             stored.format == FORMAT
                 && stored.settings_hash == process.job.project_hash()
-                && Some(&stored.parts_hash)
-                    == parts_hash(process, collection, stored.parts).as_ref()
+                && stored.collection_hash == collection_hash(collection, stored.generations)
+                && later.iter().all(|change| change.removed == 0)
         };
-        let stored: Option<Self> = read_json_if_sound(&process.output.local(SUMS)?)?;
+        let stored: Option<Self> = read_json(&process.output.local(SUMS)?)?;
         let Some(stored) = stored.filter(is_current) else {
             return Ok(None);
         };
-        let (model_hash, settings_hash) = (stored.model_hash.clone(), stored.settings_hash.clone());
-        let metadata = FileMetadata { model_hash, settings_hash, ..FileMetadata::default() };
-        if !are_complete(process, collection, &metadata, stored.parts)? {
-            return Ok(None);
-        }
         for (path, info) in &stored.files {
             let hash = hash_file(&process.output.local(path)?);
             if !hash.is_ok_and(|(_, sha256)| hex::encode(sha256) == info.sha256) {
@@ -88,11 +83,6 @@ impl StoredSums {
         self.model_hash == metadata.model_hash && self.columns.iter().zip(columns).all(are_cells)
     }
 
-    /// Returns the first shard of other documents.
-    pub(super) fn end(&self, process: &Process, collection: &Collection) -> usize {
-        Shares::of(process, collection).parts[self.parts - 1].end
-    }
-
     /// Returns the files of a table, by bucket.
     pub(super) fn files(&self, table: &str) -> Vec<&String> {
         let of_table =
@@ -101,13 +91,12 @@ impl StoredSums {
     }
 }
 
-/// Hashes the description of the first parts and of their shards; `None` if there are not as many.
-fn parts_hash(process: &Process, collection: &Collection, count: usize) -> Option<String> {
-    let shares = Shares::of(process, collection);
-    let parts = shares.parts.get(..count)?;
-    let shards = &collection.shards[..parts.last()?.end];
-    let json = serde_json::to_vec(&(parts, shards)).expect("numbers and texts are JSON");
-    Some(hex::encode(Sha256::digest(json)))
+/// Hashes what the first documents of a collection are: its settings, its input and its first changes.
+fn collection_hash(collection: &Collection, generations: usize) -> String {
+    let changes = collection.generations.get(..generations);
+    let all = (&collection.settings_hash, &collection.input_fingerprint, changes);
+    let json = serde_json::to_vec(&all).expect("numbers and texts are JSON");
+    hex::encode(Sha256::digest(json))
 }
 
 /// Returns the sums that this addition may take over. All workers must call this.
@@ -160,20 +149,18 @@ pub(super) fn describe(plan: &ProjectPlan, written: &mut WrittenParts) -> Result
     files.extend(plan.trends.files.clone());
     *written = tables;
     let FileMetadata { model_hash, settings_hash, .. } = plan.metadata.clone();
-    let parts = plan.shares.parts.len();
-    let Some(parts_hash) =
-        parts_hash(&plan.process, collection, parts).filter(|_| !files.is_empty())
-    else {
+    if files.is_empty() {
         return Ok(());
-    };
-    let (rule, columns) = (plan.rule, plan.trends.columns.to_vec());
+    }
+    let generations = collection.generations.len();
+    let columns = plan.trends.columns.to_vec();
     let stored = StoredSums {
         format: FORMAT,
-        parts,
-        parts_hash,
+        documents: collection.numbers(),
+        generations,
+        collection_hash: collection_hash(collection, generations),
         model_hash,
         settings_hash,
-        rule,
         columns,
         files,
     };

@@ -15,7 +15,6 @@ use crate::dataflow::exchange::route;
 use crate::dataflow::gather::{Delivery, all_gather, gather_records};
 use crate::dataflow::process::{Process, Tickets};
 use crate::dataflow::sample::{next_shard, read_shard};
-use crate::dataflow::shares::Shares;
 use crate::failure::Failure;
 use crate::tables::documents::metadata_columns;
 use crate::tables::trend_columns::{
@@ -59,11 +58,11 @@ pub(crate) fn trend_columns(
         return Ok(Trends::default());
     }
     process.begin_documents("values", collection);
-    let first = stored.map_or(0, |stored| stored.end(process, collection));
+    let first = stored.map_or(0, |stored| stored.documents);
     let mut counts = count(worker, process, collection, (&shards[0], first), &columns)?;
     if let Some(stored) = stored {
         for (&column, counts) in &mut counts {
-            for file in stored.files(&values_of(stored.parts, column)) {
+            for file in stored.files(&values_of(stored.documents, column)) {
                 let words = read_words(process, file)?;
                 unpacked::<ValueWords>(&words).for_each(|some| counts.merge(some));
             }
@@ -103,9 +102,9 @@ fn to_words(counts: &ValueCounts) -> Vec<u64> {
     packed([(counts.has_lists, counted.collect::<Vec<_>>())])
 }
 
-/// Returns what the file of a column's counts is named by: the number of parts of `documents` and the column's.
-fn values_of(parts: usize, column: usize) -> String {
-    format!("values-{parts}-{column}")
+/// Returns what the file of a column's counts is named by: how many documents have had numbers, and the column's.
+fn values_of(documents: u64, column: usize) -> String {
+    format!("values-{documents}-{column}")
 }
 
 /// Keeps the counts of the columns that this worker owns, if documents have been added before. Those of fewer documents
@@ -115,31 +114,29 @@ fn store(
     collection: &Collection,
     counts: &BTreeMap<usize, ValueCounts>,
 ) -> Result<WrittenParts, Failure> {
-    if collection.additions.is_empty() {
+    if collection.generations.is_empty() {
         return Ok(WrittenParts::new());
     }
-    let parts = Shares::of(process, collection).parts.len();
     let write = |(&column, counts): (&usize, &ValueCounts)| {
-        write_words(process, &values_of(parts, column), 0, &to_words(counts))
+        write_words(process, &values_of(collection.numbers(), column), 0, &to_words(counts))
     };
     counts.iter().map(write).collect()
 }
 
-/// Counts the documents of all workers, from the `first` shard on, by the values of each column; dates are grouped once
-/// their scale is chosen.
-/// Returns the counts of the columns that this worker owns.
+/// Counts the documents of all workers, from the `first` number on, by the values of each column; dates are grouped once
+/// their scale is chosen. Returns the counts of the columns that this worker owns.
 fn count(
     worker: &mut Worker,
     process: &Process,
     collection: &Collection,
-    (tickets, first): (&Tickets, usize),
+    (tickets, first): (&Tickets, u64),
     columns: &[TrendColumn],
 ) -> Result<BTreeMap<usize, ValueCounts>, Failure> {
     let mut mine = vec![ValueCounts::default(); columns.len()];
     let mut memos = vec![Memo::default(); columns.len()];
-    let mut visit = |_, document: &ShardDocument| {
+    let mut visit = |number, document: &ShardDocument| {
         process.progress.add(1);
-        if document.status.has_terms() {
+        if document.status.has_terms() && number >= first {
             for ((counts, column), memo) in mine.iter_mut().zip(columns).zip(&mut memos) {
                 let cell = document.metadata[column.place].as_deref().unwrap_or("");
                 let values = memo.get(cell, |cell| column.values_of(cell));
@@ -150,10 +147,11 @@ fn count(
         Ok(())
     };
     while let Some(number) = next_shard(process, tickets, collection) {
-        if number >= first {
+        let shard = &collection.shards[number];
+        if shard.first_document + shard.documents > first {
             read_shard(process, collection, number, Columns::Metadata, &mut visit)?;
         } else {
-            process.progress.add(collection.shards[number].documents);
+            process.progress.add(shard.documents);
         }
         worker.step();
     }
