@@ -21,7 +21,7 @@ use crate::tables::notes::read_json;
 use crate::tables::output::NOTES_FOLDER;
 use crate::tables::trend_columns::TrendColumn;
 use crate::tables::{FileMetadata, PartInfo};
-use corpus::collection::{Collection, in_order};
+use corpus::collection::{Collection, Generation, in_order};
 use corpus::shard::hash_file;
 
 /// Version of these files.
@@ -91,9 +91,12 @@ impl StoredSums {
     }
 }
 
-/// Hashes what the first documents of a collection are: its settings, its input and its first changes.
+/// Hashes what the first documents of a collection are: its settings, its input and its first changes, but not when they
+/// were made.
 fn collection_hash(collection: &Collection, generations: usize) -> String {
-    let changes = collection.generations.get(..generations);
+    let changes = collection.generations.iter().take(generations);
+    let changes: Vec<Generation> =
+        changes.map(|change| Generation { unix_seconds: 0, ..change.clone() }).collect();
     let all = (&collection.settings_hash, &collection.input_fingerprint, changes);
     let json = serde_json::to_vec(&all).expect("numbers and texts are JSON");
     hex::encode(Sha256::digest(json))
