@@ -14,7 +14,8 @@ mod vocabulary;
 
 pub use super::error::{InputError, hint};
 pub use super::formats::InputFile;
-use examine::{FoundFile, FoundFiles, input};
+pub use examine::{FoundFile, digests};
+use examine::{FoundFiles, input};
 pub use outputs::LOCK_MARK;
 use outputs::is_beside;
 use pattern::Matches;
@@ -34,6 +35,9 @@ const NAMED: usize = 5;
 pub struct Input {
     /// The files, ascending by the bytes of their names, each once.
     pub files: Vec<InputFile>,
+    /// The digest of each file, if the input was [identified](identify): of its name, format, size and ends, 16 hexadecimal
+    /// digits.
+    pub digests: Vec<String>,
     /// The sum of their sizes on disk.
     pub total_bytes: u64,
     /// The names of files that matched and are left out, because topicmill has written them.
@@ -80,7 +84,7 @@ impl Input {
 ///
 /// Patterns start from `settings.base`; each must match something. See [`InputError`] for what can be wrong.
 pub fn discover(settings: &CorpusSettings) -> Result<Input, InputError> {
-    Ok(input(settings, find(settings)?, false, None)?.0)
+    Ok(input(settings, find(settings, false)?, false, None)?.0)
 }
 
 /// Finds the same files except unsupported ones, which are returned with their errors.
@@ -88,7 +92,7 @@ pub fn discover_supported(
     settings: &CorpusSettings,
 ) -> Result<(Input, Vec<(PathBuf, InputError)>), InputError> {
     let mut refused = Vec::new();
-    let (input, _) = input(settings, find(settings)?, false, Some(&mut refused))?;
+    let (input, _) = input(settings, find(settings, false)?, false, Some(&mut refused))?;
     Ok((input, refused))
 }
 
@@ -98,7 +102,12 @@ pub fn discover_supported(
 /// The digest is SHA-256 over that of every file: of its name, format, size, and first and last 64 KiB, including
 /// vocabularies; modification times do not count. For an object, its tag replaces the first and last 64 KiB.
 pub fn identify(settings: &CorpusSettings) -> Result<(Input, String), InputError> {
-    input(settings, find(settings)?, true, None)
+    input(settings, find(settings, false)?, true, None)
+}
+
+/// Finds the files that are there now without opening them, possibly none: a pattern may match nothing.
+pub fn found_now(settings: &CorpusSettings) -> Result<Vec<FoundFile>, InputError> {
+    Ok(find(settings, true)?.files)
 }
 
 /// Returns whether no pattern of the job's input matches anything.
@@ -130,8 +139,8 @@ fn find_pattern(
     Ok((found, is_name))
 }
 
-/// Returns what the job names.
-fn find(settings: &CorpusSettings) -> Result<FoundFiles, InputError> {
+/// Returns what the job names, which may be nothing if `may_lack` says so.
+fn find(settings: &CorpusSettings, may_lack: bool) -> Result<FoundFiles, InputError> {
     let asked = settings.format.as_deref().map(format_named).transpose()?;
     let exclusions = pattern::Exclusions::new(&settings.base, &settings.exclude, &environment)?;
     let name = |path: &Path| name_of(path, &settings.base);
@@ -140,7 +149,10 @@ fn find(settings: &CorpusSettings) -> Result<FoundFiles, InputError> {
     let mut outputs = Vec::new();
     let mut not_files = BTreeSet::new();
     for text in &settings.input {
-        let (found, is_name) = find_pattern(settings, text, &is_excluded)?;
+        let (found, is_name) = match find_pattern(settings, text, &is_excluded) {
+            Err(InputError::NoMatch(_) | InputError::Empty(_)) if may_lack => continue,
+            found => found?,
+        };
         for path in found.files {
             let normal = pattern::normalize(&path).into_os_string();
             paths.entry(normal).or_insert((path, false)).1 |= is_name;
@@ -158,11 +170,11 @@ fn find(settings: &CorpusSettings) -> Result<FoundFiles, InputError> {
         if !is_named && is_export(&path) {
             written.push(name(&path));
         } else if let Some(format) = format_of(&path, asked) {
-            check(&path, format, settings)?;
+            let is_named = is_named && !settings.are_found;
             files.push(FoundFile { name: name(&path), path, format, is_named });
         }
     }
-    if files.is_empty() {
+    if files.is_empty() && !may_lack {
         return Err(InputError::nothing_left());
     }
     files.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
@@ -343,6 +355,36 @@ mod tests {
         assert_ne!(second, first);
         std::fs::rename(folder.path().join("b.txt"), folder.path().join("c.txt")).unwrap();
         assert_ne!(fingerprint(), second);
+    }
+
+    #[test]
+    fn files_have_digests_whatever_else_is_there() {
+        let (folder, mut settings) =
+            folder(&[("a.txt", b"one"), ("b.jsonl", b"\xfd7zXZ\0"), ("c.toml", b"[corpus]\n")]);
+        let found = found_now(&settings).unwrap();
+        let digests = digests(&settings, &found);
+        let [Ok(Some(of_text)), Err(refused), Ok(None)] = &digests[..] else {
+            panic!("{digests:?}");
+        };
+        assert!(refused.to_string().contains("b.jsonl: is xz"), "{refused}");
+        std::fs::remove_file(folder.path().join("b.jsonl")).unwrap();
+        assert_eq!(&identify(&settings).unwrap().0.digests, &[of_text.clone()]);
+        settings.input = vec!["nothing/*".into(), "none".into()];
+        assert!(found_now(&settings).unwrap().is_empty());
+        settings.input = vec!["[".into()];
+        assert!(found_now(&settings).is_err());
+    }
+
+    #[test]
+    fn a_file_that_was_found_is_one_of_many() {
+        let (_folder, mut settings) = folder(&[("a.tex", b"text"), ("b.dat", b"\xfd7zXZ\0")]);
+        for name in ["a.tex", "b.dat"] {
+            settings.input = vec![name.into()];
+            settings.are_found = false;
+            assert!(discover(&settings).is_err(), "{name}");
+            settings.are_found = true;
+            assert_eq!(discover(&settings).unwrap().files.len(), 1, "{name}");
+        }
     }
 
     #[test]

@@ -38,6 +38,9 @@ pub struct CorpusSettings {
     pub base: PathBuf,
     /// Files, folders (read recursively) and globs.
     pub input: Vec<String>,
+    /// Whether the input is files that were found, some of many: what is no text is read, as if it had not been named.
+    #[serde(skip)]
+    pub are_found: bool,
     /// Globs of files to leave out.
     pub exclude: Vec<String>,
     /// The word of the format; guessed from each file's name when absent.

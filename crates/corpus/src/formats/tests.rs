@@ -31,6 +31,7 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
     CorpusSettings {
         base: base.to_owned(),
         input: vec![".".into()],
+        are_found: false,
         exclude: Vec::new(),
         format: None,
         encoding: TextEncoding::default(),

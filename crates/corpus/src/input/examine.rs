@@ -1,7 +1,7 @@
 //! Examines the files of an input: sizes, compression, and a fingerprint.
 
 use super::outputs::is_written;
-use super::{Input, InputError, InputFile, vocabulary};
+use super::{Input, InputError, InputFile, check, vocabulary};
 use crate::compression::{Compression, read_into, read_start, stripped};
 use crate::formats::{FALLBACK, Format};
 use crate::settings::CorpusSettings;
@@ -16,6 +16,9 @@ use store::Source;
 /// Bytes at each end of a file that its fingerprint covers.
 const FINGERPRINT_BYTES: u64 = 64 * 1024;
 
+/// Bytes of a file's digest that are kept.
+const DIGEST_BYTES: usize = 8;
+
 /// The remedy for a text that is not only text, or more than one.
 const CONVERT: &str = "convert it to plain text, CSV or JSON Lines (pandoc reads LaTeX, BibTeX and RIS), exclude it \
                        with `corpus.exclude`, or set corpus.format = \"text\" to read each file as it is";
@@ -24,9 +27,12 @@ const CONVERT: &str = "convert it to plain text, CSV or JSON Lines (pandoc reads
 const START_BYTES: u64 = 2048;
 
 /// A file that has not been opened.
-pub(super) struct FoundFile {
-    pub(super) name: String,
-    pub(super) path: PathBuf,
+#[derive(Clone, Debug)]
+pub struct FoundFile {
+    /// Its name in the input.
+    pub name: String,
+    /// Where to open it.
+    pub path: PathBuf,
     pub(super) format: &'static Format,
     /// Whether the job names this file, rather than its folder or a pattern.
     pub(super) is_named: bool,
@@ -69,9 +75,11 @@ pub(super) fn input(
     wants_fingerprint: bool,
     mut refused: Option<&mut Vec<(PathBuf, InputError)>>,
 ) -> Result<(Input, String), InputError> {
-    let is_alone = found.iter().all(|file| unsupported(&file.name).is_some());
+    let is_alone =
+        !settings.are_found && found.iter().all(|file| unsupported(&file.name).is_some());
     let refuses = refused.is_some();
     let mut files = Vec::with_capacity(found.len());
+    let mut digests = Vec::new();
     let mut no_texts = Vec::new();
     let mut digest = Sha256::new();
     let mut found = found.into_iter();
@@ -87,6 +95,7 @@ pub(super) fn input(
                 (Ok(Some(examined)), _) => {
                     files.push(examined.file);
                     digest.update(examined.digest.unwrap_or_default());
+                    digests.extend(examined.digest.map(written_digest));
                     no_texts.extend(examined.no_text);
                 }
                 (Err(error @ InputError::Unsupported(_)), Some(refused)) => {
@@ -100,12 +109,31 @@ pub(super) fn input(
     if !is_left {
         return Err(InputError::nothing_left());
     }
-    if no_texts.len() == files.len() && !files.is_empty() {
+    if no_texts.len() == files.len() && !files.is_empty() && !settings.are_found {
         return Err(no_texts.swap_remove(0));
     }
     written.sort_unstable();
     let total_bytes = files.iter().map(|file| file.bytes).sum();
-    Ok((Input { files, total_bytes, written, not_files }, hex::encode(digest.finalize())))
+    let input = Input { files, digests, total_bytes, written, not_files };
+    Ok((input, hex::encode(digest.finalize())))
+}
+
+/// Returns the digest of each of these files, [as `identify` lists it](Input::digests): `None` if topicmill has written
+/// the file.
+///
+/// A file that cannot be read has its error.
+pub fn digests(
+    settings: &CorpusSettings,
+    found: &[FoundFile],
+) -> Vec<Result<Option<String>, InputError>> {
+    let examined = examine_all(settings, found, true, |file| file.is_named);
+    let digest = |examined: ExaminedFile| examined.digest.map(written_digest);
+    examined.into_iter().map(|(_, result)| Ok(result?.and_then(digest))).collect()
+}
+
+/// Returns the start of a file's digest in hexadecimal.
+fn written_digest(digest: [u8; 32]) -> String {
+    hex::encode(&digest[..DIGEST_BYTES])
 }
 
 /// Examines files on several threads; returns the result of each, in their order.
@@ -161,6 +189,7 @@ impl Examiner<'_> {
         is_strict: bool,
     ) -> Result<Option<ExaminedFile>, InputError> {
         let (name, path, format) = (found.name.clone(), found.path.clone(), found.format);
+        check(&path, format, self.settings)?;
         let unreadable = InputError::unreadable(&path);
         let (mut source, bytes) = self.open(&path).map_err(unreadable)?;
         let start = &self.held[..self.held.len().min(START_BYTES as usize)];

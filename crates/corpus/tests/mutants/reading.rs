@@ -45,6 +45,7 @@ fn settings(path: &Path, on_damage: OnDamage) -> CorpusSettings {
     CorpusSettings {
         base: path.parent().expect("it is in a folder").to_owned(),
         input: vec![path.display().to_string()],
+        are_found: false,
         exclude: Vec::new(),
         format: None,
         encoding: TextEncoding::default(),
