@@ -31,7 +31,7 @@ const CLOSED: Duration = Duration::from_secs(5);
 /// How long the last lines of a process may take to arrive.
 const LAST_LINES: Duration = Duration::from_secs(1);
 /// How often the children are checked.
-const TICK: Duration = Duration::from_millis(20);
+pub(super) const TICK: Duration = Duration::from_millis(20);
 /// The length of the longest line that is passed on in one piece, in bytes.
 const LONGEST_LINE: u64 = 1 << 16;
 

@@ -3,14 +3,18 @@
 //! The parent chooses free ports and passes them to the children, which exit with it. The ports are
 //! below the range that the system uses for outgoing connections.
 
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
-use std::process::Command;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::SystemTime;
 
 use super::ClusterError;
-use super::family::{END, Ending, Family, Member, TERM, Watch};
+use super::family::{END, Ending, Family, Member, TERM, TICK, Watch};
 use super::guard::{self, Failure};
-use super::interrupt::Interrupts;
+use super::interrupt::{self, Interrupts};
 use super::names::VariableNames;
 use super::secret::random_hex;
 use crate::Exit;
@@ -42,6 +46,34 @@ pub fn run(
         Member { command, greeting: None, is_read: process > 0, is_remote: false }
     };
     Family::run((0..processes).map(member).collect(), watch, interrupts)
+}
+
+/// Runs one process of this program until it ends, and returns its output. It should call [`follow_parent`]; a signal
+/// that this process [defers](super::interrupt::Deferral) is passed on to it.
+///
+/// # Errors
+/// It cannot be started, or its output cannot be read.
+pub fn output(mut command: Command) -> io::Result<Output> {
+    command.env(VariableNames::get().follow_parent, "1").process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let mut life_line = child.stdin.take();
+    let has_ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !has_ended.load(Ordering::Relaxed) {
+                if let Some(line) = life_line.as_mut().filter(|_| interrupt::is_wanted()) {
+                    // A process that has ended does not read it.
+                    let _ = writeln!(line, "{TERM}");
+                    return;
+                }
+                thread::sleep(TICK);
+            }
+        });
+        let output = child.wait_with_output();
+        has_ended.store(true, Ordering::Relaxed);
+        output
+    })
 }
 
 /// Returns the variables of the processes of an attempt.
@@ -80,7 +112,7 @@ pub fn follow_parent() {
     }
     let watch = || {
         let mut reason = "the process that started this one has exited";
-        for line in std::io::stdin().lines().map_while(Result::ok) {
+        for line in io::stdin().lines().map_while(Result::ok) {
             match line.as_str() {
                 TERM => stop(),
                 END => {
@@ -124,7 +156,7 @@ fn free_ports(count: usize) -> Result<Vec<u16>, ClusterError> {
         }
     }
     if ports.len() < count {
-        let none = std::io::Error::from(std::io::ErrorKind::AddrInUse);
+        let none = io::Error::from(io::ErrorKind::AddrInUse);
         return Err(ClusterError::failed_to(format!("find {count} free ports"))(none));
     }
     Ok(ports)
@@ -195,6 +227,15 @@ mod tests {
         let script = format!("LOG={}; {script}", log.display());
         assert_eq!(run_script(&script, 2).0, Exit::Temporary as u8);
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "END\n");
+    }
+
+    #[test]
+    fn a_process_has_a_lifeline_and_its_output_is_read() {
+        let mut command = Command::new("sh");
+        command.args(["-c", r#"echo "$MESH_FOLLOW_PARENT"; echo bad >&2; exit 65"#]);
+        let ended = output(command).unwrap();
+        assert_eq!((ended.status.code(), &ended.stdout[..]), (Some(65), &b"1\n"[..]));
+        assert_eq!(ended.stderr, b"bad\n");
     }
 
     #[test]
