@@ -12,6 +12,7 @@ mod compare;
 mod constrain;
 mod evaluate;
 mod export;
+mod follow;
 mod forecast;
 mod forward;
 mod history;
@@ -83,6 +84,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Project(args) if args.is_stream() => project_stream::run(&args),
         Command::Project(args) => run::run(&args.run, &args.placement, Stages::Project),
         Command::Add(args) => add::run(&args),
+        Command::Follow(args) => follow::run(&args),
         Command::Remove(args) => remove::run(&args),
         Command::History(args) => history::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),

@@ -2,7 +2,7 @@
 //! was made.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
@@ -39,9 +39,9 @@ pub(crate) enum OnDuplicate {
     Keep,
 }
 
-/// Flags of add.
+/// Flags of everything that adds documents to a result.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct GrowthArgs {
     /// The folder of a finished result
     #[arg(value_name = "RESULT")]
     pub(crate) result: PathBuf,
@@ -55,25 +55,38 @@ pub(crate) struct AddArgs {
     pub(crate) here: HereArgs,
 }
 
+/// Flags of add.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AddArgs {
+    #[command(flatten)]
+    pub(crate) growth: GrowthArgs,
+    /// For follow: a JSON list of the files of INPUT to add
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub(crate) found: Option<PathBuf>,
+}
+
 /// Adds documents to a result.
 ///
 /// # Errors
 /// The flags are wrong; there is no finished result, or it is in use; its documents are not of a kind that can be added
 /// to; it has one of the new documents; any error that ends a run.
 pub(super) fn run(args: &AddArgs) -> Result<(), Failure> {
-    change(&args.result, &args.here, |growing, job, run, here| add(growing, job, args, run, here))
+    let GrowthArgs { result, here, .. } = &args.growth;
+    change(result, here, |growing, job, run, here| add(growing, job, args, run, here))
 }
 
 /// Ingests the documents, and makes the next result; `None` if the input was added before.
 fn add(
     growing: &GrowingResult,
     job: Job,
-    args: &AddArgs,
+    AddArgs { growth: args, found }: &AddArgs,
     run: &RunArgs,
     here: &Here,
 ) -> Result<Option<Summary>, Failure> {
-    let ingest = growing.ingest_job(&job, &args.input)?;
-    let (_, fingerprint) = identify(&ingest.corpus)?;
+    let listed = found.as_deref().map(read_list).transpose()?;
+    let mut ingest = growing.ingest_job(&job, listed.as_ref().unwrap_or(&args.input))?;
+    ingest.corpus.are_found = listed.is_some();
+    let (input, fingerprint) = identify(&ingest.corpus)?;
     if growing.is_done(&fingerprint)? {
         growing.clean(&job)?;
         if !args.here.quiet {
@@ -94,11 +107,25 @@ fn add(
         OnDuplicate::Skip => growing.duplicates()?.new,
         OnDuplicate::Error => refuse_known(growing)?,
     };
-    let generation = Generation { input: args.input.clone(), fingerprint, ..Generation::default() };
+    let generation = Generation {
+        input: args.input.clone(),
+        files: input.digests,
+        fingerprint,
+        ..Generation::default()
+    };
     let change = Change { leaving, generation };
     let mut summary = make(growing, job, change, run, here)?;
     summary.ingest = ingested.ingest;
     Ok(Some(summary))
+}
+
+/// Reads the list of files that a process of follow adds.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn read_list(list: &Path) -> Result<Vec<String>, Failure> {
+    let json = std::fs::read(list).map_err(Failure::io(list))?;
+    serde_json::from_slice(&json).map_err(|error| Failure::file(list, error))
 }
 
 /// Refuses new documents whose ids the result has; there are none otherwise.

@@ -12,6 +12,7 @@ use super::compare::{self, CompareArgs};
 use super::constrain::{self, ConstrainArgs};
 use super::evaluate::{self, EvaluateArgs};
 use super::export::{self, ExportArgs};
+use super::follow::{self, FollowArgs};
 use super::history::{self, HistoryArgs};
 use super::launch::{self, LaunchArgs};
 use super::project_stream::{self, ProjectArgs};
@@ -82,6 +83,9 @@ pub(crate) enum Command {
     /// Add documents to a finished result, with its model
     #[command(after_help = add::EXAMPLES)]
     Add(AddArgs),
+    /// Add files to a finished result as they arrive
+    #[command(after_help = follow::EXAMPLES)]
+    Follow(FollowArgs),
     /// Remove documents from a finished result
     #[command(after_help = remove::EXAMPLES)]
     Remove(RemoveArgs),
