@@ -62,7 +62,7 @@ pub(crate) struct FollowArgs {
 /// The messages for signals.
 const SIGNAL_WORDS: Words = Words {
     deferred: "stopping at the next point from which the addition can resume",
-    ended: "the same command continues",
+    ended: "rerun the same command to continue",
 };
 
 /// Adds files as they arrive, until a signal ends the process.
@@ -332,12 +332,15 @@ impl Follower<'_> {
         let ended = self.command().and_then(spawn::output);
         let ended = ended.map_err(|error| Failure::from(error).context("topicmill add"))?;
         let said = String::from_utf8_lossy(&ended.stderr);
-        let code = ended.status.code().map_or(Exit::Killed as i32, |code| code);
+        let code = ended.status.code().unwrap_or(Exit::Killed as i32);
         match u8::try_from(code).map_or(Exit::Internal, Exit::of) {
             _ if code == 0 => {
                 super::say(&said);
                 self.said.clear();
-                self.report(started)?;
+                // It prints nothing if the result has these files.
+                if !ended.stdout.is_empty() {
+                    self.report(started)?;
+                }
                 files.iter().for_each(|file| self.settle(file.stamp));
             }
             Exit::Data if files.len() > 1 => {
@@ -357,7 +360,9 @@ impl Follower<'_> {
             }),
             exit => {
                 super::say(&said);
-                return Err(Failure::message(exit, ""));
+                let message =
+                    format!("the process that adds documents ended with {}", ended.status);
+                return Err(Failure::message(exit, message).help(SIGNAL_WORDS.ended));
             }
         }
         store::remove_file(&self.list).map_err(Failure::io(&self.list))
