@@ -36,11 +36,13 @@ Examples:
   topicmill follow out/news wires/
   topicmill follow out/archive 'boxes/**/*.txt' --every 600 -w 8
   topicmill follow out/news wires/ --once                           from cron
+  tail -n 0 -F wires.jsonl | topicmill follow out/news -            lines of standard input
 
 Adds what `topicmill add` would add, without the files that the result has. A file is added when it
 has not changed between two looks: write it elsewhere and move it into place. Files that cannot be
 added are reported once, and again if they change; the others are added without them. Runs until it
-is stopped (SIGTERM, SIGINT); the same command continues.";
+is stopped (SIGTERM, SIGINT); the same command continues. Lines of standard input are kept beside the
+result until it has them.";
 
 /// How far apart two looks are with `--once`.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -50,7 +52,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 pub(crate) struct FollowArgs {
     #[command(flatten)]
     pub(crate) growth: GrowthArgs,
-    /// Seconds between two looks for new files
+    /// Seconds between two looks for new files; for standard input, between the first line and its addition
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     #[arg(value_parser = value_parser!(u64).range(1..=86_400))]
     pub(crate) every: u64,
@@ -83,7 +85,8 @@ pub(super) fn run(args: &FollowArgs) -> Result<(), Failure> {
     };
     interrupt::set_words(SIGNAL_WORDS);
     let list = growing.added().with_extension("files");
-    let mut begun = if list.exists() { read_list(&list)? } else { Vec::new() };
+    // A process that was killed may have left it, complete or not.
+    let mut begun = read_list(&list).unwrap_or_default();
     let mut follower = Follower {
         args,
         growing,

@@ -368,7 +368,7 @@ mod tests {
         };
         assert!(refused.to_string().contains("b.jsonl: is xz"), "{refused}");
         std::fs::remove_file(folder.path().join("b.jsonl")).unwrap();
-        assert_eq!(&identify(&settings).unwrap().0.digests, &[of_text.clone()]);
+        assert_eq!(identify(&settings).unwrap().0.digests, std::slice::from_ref(of_text));
         settings.input = vec!["nothing/*".into(), "none".into()];
         assert!(found_now(&settings).unwrap().is_empty());
         settings.input = vec!["[".into()];
