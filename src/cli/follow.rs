@@ -5,7 +5,7 @@
 
 mod spool;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::grow::GrowingResult;
 use crate::tables::output::Output;
 use corpus::collection::Collection;
 use corpus::formats::{self, Cutting};
-use corpus::input::{FoundFile, digests, found_now, identify};
+use corpus::input::{FoundFile, digests, found_now};
 use corpus::settings::CorpusSettings;
 use mesh::interrupt::{self, Deferral, Words};
 use mesh::{guard, spawn};
@@ -208,25 +208,25 @@ impl Follower<'_> {
         Ok(arrived)
     }
 
-    /// Settles the files that the result's first input matches.
+    /// Settles files that the result was made of, whose names may be relative to another folder than those of new ones.
     ///
     /// # Errors
     /// Files cannot be listed, nor the collection read.
     fn pass_over_first(&mut self) -> Result<(), Failure> {
         let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        // It may be gone.
-        let first = found_now(&self.job.corpus).unwrap_or_default();
-        let first: HashSet<PathBuf> = first.iter().map(|file| place(&file.path)).collect();
+        // They may be gone.
+        let first = found_now(&self.job.corpus).unwrap_or_default().into_iter();
+        let mut first: HashMap<PathBuf, _> = first.map(|file| (place(&file.path), file)).collect();
         let here = found_now(&self.settings)?.into_iter();
-        let of_first = here.filter(|file| first.contains(&place(&file.path)));
-        self.settled = of_first.filter_map(|file| stamp(&file.path)).collect();
-        let ingested = Collection::read(self.growing.result())?.input_fingerprint;
-        let is_same = || identify(&self.job.corpus).is_ok_and(|(_, now)| now == ingested);
-        if !self.settled.is_empty() && !is_same() {
-            super::warn(
-                "INPUT has files that corpus.input matches, which has changed since the result was made: those that are \
-                 there now are not added, new or not; put new files into another folder",
-            );
+        let both =
+            here.filter_map(|file| Some((stamp(&file.path)?, first.remove(&place(&file.path))?)));
+        let (stamps, files): (Vec<_>, Vec<_>) = both.unzip();
+        let known = Collection::read(self.growing.result())?.files;
+        let known: HashSet<&str> = known.iter().map(String::as_str).collect();
+        for (stamp, digest) in stamps.into_iter().zip(digests(&self.job.corpus, &files)) {
+            if digest.is_ok_and(|digest| digest.is_some_and(|it| known.contains(it.as_str()))) {
+                self.settled.insert(stamp);
+            }
         }
         Ok(())
     }

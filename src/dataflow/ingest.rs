@@ -338,6 +338,7 @@ fn collection(
         format: Collection::FORMAT,
         settings_hash: process.job.corpus_hash(),
         input_fingerprint: source.fingerprint.clone(),
+        files: source.input.digests.clone(),
         input_files: source.input.files.len() as u64,
         input_bytes: source.input.total_bytes,
         documents: first_document,

@@ -32,6 +32,9 @@ pub struct Collection {
     pub settings_hash: String,
     /// Fingerprint of the input, in hexadecimal.
     pub input_fingerprint: String,
+    /// Digests of the files that it was ingested from, in hexadecimal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
     /// Files of the input.
     pub input_files: u64,
     /// Their size on disk.
@@ -314,6 +317,7 @@ mod tests {
             format: Collection::FORMAT,
             settings_hash: "a".into(),
             input_fingerprint: "b".into(),
+            files: vec!["0123".into()],
             input_files: 1,
             input_bytes: 1000,
             documents: sizes.iter().sum(),
