@@ -14,9 +14,10 @@ use crate::observe::summary::{DriftSummary, Summary};
 use crate::report::report;
 use crate::tables::evaluation::{of_labels, of_planted, of_projection, of_training};
 use crate::tables::labels::{LabelRow, LabelSums};
-use crate::tables::output::{JOB_FILE, REPORT};
+use crate::tables::output::{JOB_FILE, REPORT, part_name};
 use crate::tables::phrases::PhraseRow;
-use crate::tables::topic_changes::EarlierTopics;
+use crate::tables::records;
+use crate::tables::topic_changes::TopicChangeRow;
 use crate::tables::topic_nodes::TopicNodeRow;
 use crate::tables::topic_terms::TopicTermRow;
 use crate::tables::topics::{FinishedTopics, TopicLine};
@@ -32,6 +33,9 @@ use lda::evaluate::TermDistribution;
 use lda::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics, on_vocabulary};
 use lda::model::Priors;
 use lda::model::published::{PublishedNode, PublishedTopic};
+
+/// The tables that training writes.
+pub(crate) const OF_TRAINING: [&str; 2] = [TrainingLogRow::SPEC.name, TopicChangeRow::SPEC.name];
 
 /// Returns the hashes of a job's settings, by the stage that they determine.
 pub(crate) fn settings(job: &Job) -> BTreeMap<String, String> {
@@ -52,8 +56,6 @@ pub(crate) struct Finished<'a> {
     pub(crate) projected: Option<&'a Projected>,
     /// For each topic, the nodes of the prior's tree that have tokens; none without a tree.
     pub(crate) nodes: Vec<Vec<PublishedNode>>,
-    /// The topics that training started from, after a warm start.
-    pub(crate) before: Option<&'a EarlierTopics>,
 }
 
 /// Writes the remaining tables and declares the output complete.
@@ -112,12 +114,9 @@ pub(crate) fn finish(
     if job.phrases.detection.is_some() {
         finisher.write(PhraseRow::all(&collection.phrases))?;
     }
-    let mut changes = Vec::new();
-    if let Some(before) = finished.before {
-        changes = before.rows(topics, &vocabulary, job.project.top_terms);
-        finisher.write(changes.iter().cloned())?;
-    }
-    summary.topics = TopicLine::join(rows, labels, changes);
+    let changes = TopicChangeRow::SPEC.name;
+    let changes = process.output.local_root(&[&format!("{changes}/{}", part_name(0))])?;
+    summary.topics = TopicLine::join(rows, labels, records::rows(changes)?);
     summary.drift = projected.and_then(|it| drift_summary(it, job, record.held_out_documents));
     let drift = summary.drift.as_ref();
     let drift = drift.and_then(|it| warnings::of_drift(&it.run, [it.groups, it.groups_to_retrain]));
@@ -185,11 +184,11 @@ impl Finisher<'_> {
     }
 
     /// Removes parts left by a run with other settings that ended before its manifest; makes sure that all parts of
-    /// this run are visible, including those of other hosts. `training_log` belongs to training, and stays.
+    /// this run are visible, including those of other hosts. The tables of training stay.
     fn settle(&self) -> Result<(), Failure> {
         let output = &self.process.output;
         for table in TABLES.iter().map(|table| table.name) {
-            if table == TrainingLogRow::SPEC.name {
+            if OF_TRAINING.contains(&table) {
                 continue;
             }
             let names = || -> Result<BTreeSet<String>, Failure> {

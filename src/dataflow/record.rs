@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::result::{OpenedResult, read_json};
 use crate::tables::FileMetadata;
 use crate::tables::output::is_gone;
+use crate::tables::topic_changes::TopicChangeRow;
 use crate::tables::topic_term_diagnostics::CountedTerm;
 use crate::tables::training_log::TrainingLogRow;
 use corpus::collection::Collection;
@@ -79,11 +80,11 @@ pub(crate) fn write_trained(process: &Process, trained: &DriftSums) -> Result<()
     process.output.write_atomic(TRAINED_FILE, &json)
 }
 
-/// Writes the training log and the record, before the model is published.
+/// Writes the training log, how topics have moved after a warm start, and the record, before the model is published.
 pub(crate) fn write_training(
     process: &Process,
     record: &TrainingRecord,
-    log: &[RoundReport],
+    (log, changes): (&[RoundReport], Option<Vec<TopicChangeRow>>),
     collection: &Collection,
 ) -> Result<(), Failure> {
     let metadata = FileMetadata {
@@ -95,6 +96,9 @@ pub(crate) fn write_training(
         ..FileMetadata::default()
     };
     process.output.write_table(&metadata, TrainingLogRow::all(log))?;
+    if let Some(changes) = changes {
+        process.output.write_table(&metadata, changes)?;
+    }
     let json = serde_json::to_vec_pretty(record).expect("numbers are JSON");
     process.output.write_atomic(RECORD, &json)
 }

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use timely::worker::Worker;
 
-use super::finish;
+use super::finish::{self, OF_TRAINING};
 use super::gather::{barrier, sum};
 use super::ingest::{Ingested, check_input, ingest, read_collection};
 use super::joint::{JointPlan, sample_together};
@@ -119,13 +119,11 @@ impl Run<'_> {
         };
         if worker.index() == 0 {
             let topics = &*self.topics(&model)?;
-            let warm_start = self.warm_start()?;
             let finished = finish::Finished {
                 collection: &collection,
                 metadata: &metadata,
                 projected: projected.as_ref(),
                 nodes: model.nodes(),
-                before: (*warm_start).as_ref().map(|start| &start.before),
             };
             finish::finish(self.process, &finished, &model.priors, topics, &mut summary)?;
         }
@@ -208,7 +206,8 @@ impl Run<'_> {
         }
         output.check_tables()?;
         output.reopen()?;
-        let stays = |name: &str| matches!(name, "training_log" | "model") && !self.stages.trains();
+        let stays =
+            |name: &str| (name == "model" || OF_TRAINING.contains(&name)) && !self.stages.trains();
         let tables = TABLES.iter().map(|table| table.name);
         for name in tables.chain(["checkpoints", "model"]) {
             if !stays(name) {

@@ -173,7 +173,8 @@ impl Run<'_> {
             let record = TrainingRecord::new(&sample, &trained, coherence);
             let mut header = trained.header;
             let log = std::mem::take(&mut header.log);
-            write_training(self.process, &record, &log, collection)?;
+            let changes = self.changes(&topics)?;
+            write_training(self.process, &record, (&log, changes), collection)?;
             hash = save(self.process, &model.parts, &header, MODEL_FILE)?;
             summary.train = Some(TrainSummary {
                 tree: (*planted).as_ref().map(Planted::to_string),
@@ -299,7 +300,7 @@ impl Run<'_> {
             .help("run again with --overwrite"));
         }
         let record = TrainingRecord::of_result(&result)?;
-        write_training(self.process, &record, &[], collection)?;
+        write_training(self.process, &record, (&[], None), collection)?;
         write_trained(self.process, &trained)?;
         let header = Header { settings_hash: job.train_hash(), ..saved.header.clone() };
         let temporary = output.temporary_path("model");

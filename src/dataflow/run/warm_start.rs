@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::knowledge::Pruned;
 use crate::observe::figures::counted;
 use crate::result::OpenedResult;
-use crate::tables::topic_changes::EarlierTopics;
+use crate::tables::topic_changes::{EarlierTopics, TopicChangeRow};
 use corpus::vocabulary::{Vocabulary, VocabularyTerm};
 use lda::model::Priors;
 use lda::model::parameters::TermRow;
@@ -25,7 +25,7 @@ use lda::train::warm_start::WarmStart;
 pub(super) struct Start {
     pub(super) model: WarmStart,
     /// Its topics.
-    pub(super) before: EarlierTopics,
+    before: EarlierTopics,
 }
 
 /// A tree, and the knowledge that it leaves out. Displayed as one line.
@@ -81,6 +81,18 @@ impl Run<'_> {
             }
             Ok(Some(Start { model, before }))
         })
+    }
+
+    /// Returns how the topics have moved since the result that training started from, if it started from one.
+    pub(super) fn changes(
+        &self,
+        topics: &[PublishedTopic],
+    ) -> Result<Option<Vec<TopicChangeRow>>, Failure> {
+        let (start, most) = (self.warm_start()?, self.process.job.project.top_terms);
+        let Some(start) = &*start else {
+            return Ok(None);
+        };
+        Ok(Some(start.before.rows(topics, &read_vocabulary(self.process)?, most)))
     }
 
     /// Returns the rows of the model that are changed before training: none, unless its prior over terms has changed.

@@ -139,6 +139,8 @@ fn write_trees(output: &Output) {
     let rows = (0..2).map(|topic| TopicChangeRow {
         topic,
         distance: 0.25,
+        nearest: topic,
+        nearest_distance: 0.25,
         share_before: 0.5,
         share: 0.5,
         gained: terms[..1 - topic as usize].to_vec(),
