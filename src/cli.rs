@@ -25,6 +25,7 @@ mod plan;
 mod project_stream;
 mod remove;
 mod report;
+mod retrain;
 mod run;
 mod starter;
 mod status;
@@ -86,6 +87,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Add(args) => add::run(&args),
         Command::Follow(args) => follow::run(&args),
         Command::Remove(args) => remove::run(&args),
+        Command::Retrain(args) => retrain::run(&args),
         Command::History(args) => history::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Launch(args) => launch::run(&args),

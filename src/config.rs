@@ -332,6 +332,8 @@ pub(crate) enum Stages {
     Train,
     /// Project every document on a complete model.
     Project,
+    /// Train a finished result's model again, on the shards of its next collection, and project every document.
+    Retrain,
     /// Measure a model on documents; writes a separate result, and changes none.
     Evaluate,
 }
@@ -344,6 +346,7 @@ impl Stages {
             Self::Ingest => "ingest",
             Self::Train => "train",
             Self::Project => "project",
+            Self::Retrain => "retrain",
             Self::Evaluate => "evaluate",
         }
     }
@@ -355,12 +358,12 @@ impl Stages {
 
     /// Whether a model is trained.
     pub(crate) fn trains(self) -> bool {
-        matches!(self, Self::All | Self::Train)
+        matches!(self, Self::All | Self::Train | Self::Retrain)
     }
 
     /// Whether documents are projected.
     pub(crate) fn projects(self) -> bool {
-        matches!(self, Self::All | Self::Project)
+        matches!(self, Self::All | Self::Project | Self::Retrain)
     }
 }
 
@@ -371,6 +374,7 @@ impl fmt::Display for Stages {
             Self::Ingest => "ingest",
             Self::Train => "sample, train",
             Self::Project => "project",
+            Self::Retrain => "sample, train, project",
             Self::Evaluate => "evaluate",
         })
     }

@@ -12,6 +12,7 @@
 
 mod change;
 mod kept;
+mod retrain;
 mod selection;
 
 use std::collections::BTreeSet;

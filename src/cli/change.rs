@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::args::{HereArgs, RunArgs};
 use super::placement::JobPlacement;
 use super::run::{Here, dispatch, summarized, watched};
-use super::{Exit, Failure, figures, summary};
+use super::{Display, Exit, Failure, figures, summary};
 use crate::config::{Job, Stages};
 use crate::dataflow::process::Process;
 use crate::grow::{Change, GrowingResult};
@@ -57,7 +57,7 @@ pub(super) fn change(
     })
 }
 
-/// Makes the next result, and puts it in the place of the result.
+/// Makes the next result of documents that come or leave, and puts it in the place of the result.
 pub(super) fn make(
     growing: &GrowingResult,
     job: Job,
@@ -69,20 +69,32 @@ pub(super) fn make(
     let output = here.output(&job, growing.next())?;
     growing.assemble(&output, &job, &change)?;
     let Generation { documents, removed, .. } = change.generation;
-    let process = here.process(job.clone(), output, run);
-    let mut summary = run_stage(process, Stages::Project, here)?;
+    let changed = match [documents, removed] {
+        [came, 0] => format!("added {}", figures::counted(came, "document")),
+        [0, left] => format!("removed {}", figures::counted(left, "document")),
+        [came, left] => format!(
+            "added {}, which replace {}",
+            figures::counted(came, "document"),
+            figures::grouped(left)
+        ),
+    };
+    let process = here.process(job, output, run);
+    complete(growing, process, Stages::Project, here, |_| changed)
+}
+
+/// Completes the next result by the last stages, and puts it in the place of the result; `changed` says what has.
+pub(super) fn complete(
+    growing: &GrowingResult,
+    process: Arc<Process>,
+    stages: Stages,
+    here: &Here,
+    changed: impl FnOnce(&Summary) -> String,
+) -> Result<Summary, Failure> {
+    let job = process.job.clone();
+    let mut summary = run_stage(process, stages, here)?;
     growing.publish(&job)?;
-    if !run.quiet && !run.json {
-        let changed = match [documents, removed] {
-            [came, 0] => format!("added {}", figures::counted(came, "document")),
-            [0, left] => format!("removed {}", figures::counted(left, "document")),
-            [came, left] => format!(
-                "added {}, which replace {}",
-                figures::counted(came, "document"),
-                figures::grouped(left)
-            ),
-        };
-        super::say(&format!("{}: {changed}", growing.result().display()));
+    if matches!(here.display, Display::Plain | Display::Bar) {
+        super::say(&format!("{}: {}", growing.result().display(), changed(&summary)));
     }
     if let Some(last) = rows::<GenerationRow>(growing.result())?.last().filter(|row| row.retrain) {
         super::warn(&format!(

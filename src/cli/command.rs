@@ -18,6 +18,7 @@ use super::launch::{self, LaunchArgs};
 use super::project_stream::{self, ProjectArgs};
 use super::remove::{self, RemoveArgs};
 use super::report::{self, ReportArgs};
+use super::retrain::{self, RetrainArgs};
 
 /// The version, and the build, which all processes of a run must share.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (build ", env!("TOPICMILL_BUILD"), ")");
@@ -89,6 +90,9 @@ pub(crate) enum Command {
     /// Remove documents from a finished result
     #[command(after_help = remove::EXAMPLES)]
     Remove(RemoveArgs),
+    /// Train a finished result again, from its model, on the documents that it has now
+    #[command(after_help = retrain::EXAMPLES)]
+    Retrain(RetrainArgs),
     /// List the changes of a result, and how well its model fits what came
     #[command(after_help = history::EXAMPLES)]
     History(HistoryArgs),

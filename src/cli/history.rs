@@ -16,8 +16,9 @@ pub(super) const EXAMPLES: &str = "\
 Example:
   topicmill history out/news
 
-Lists the table `generations`: row 0 is the documents that the result was made with. `retrain` says that the
-model no longer fits the documents that came: `topicmill retrain` trains it again.";
+Lists the table `generations`: row 0 is the documents that the result was made with. `trained` says
+that the model was trained then, `retrain` that it does not fit the documents that came since: `topicmill
+retrain` trains it again.";
 
 /// Flags of history.
 #[derive(Clone, Debug, Args)]
@@ -58,7 +59,12 @@ pub(super) fn run(args: &HistoryArgs) -> Result<(), Failure> {
             figures::grouped(row.left as u64),
             share(row.known_term_share),
             shift(row.loglik_shift),
-            if row.retrain { "retrain" } else { "" }.to_owned(),
+            match (row.trained, row.retrain) {
+                (true, _) => "trained",
+                (_, true) => "retrain",
+                _ => "",
+            }
+            .to_owned(),
             row.input.join(", "),
         ]);
     }

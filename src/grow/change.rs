@@ -25,7 +25,7 @@ use corpus::{DocumentStatus, Sections, ShardDocument};
 use store::{Disk, Store, create_folder, link};
 
 /// Folders of a result whose files stay as they are.
-const KEPT: [&str; 2] = ["model", "training_log"];
+const KEPT: [&str; 3] = ["model", "training_log", "topic_changes"];
 
 /// What the names of stored sums over all documents begin with.
 const SUMS: &str = "sums";
@@ -112,8 +112,7 @@ impl GrowingResult {
         change.generation.first_document = before.numbers();
         change.generation.documents = new.documents - left_out;
         change.generation.removed = change.leaving.len() as u64 - left_out;
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        change.generation.unix_seconds = now.map_or(0, |time| time.as_secs());
+        change.generation.unix_seconds = now();
         self.keep_next(&before, &change.generation)
     }
 
@@ -211,9 +210,9 @@ impl GrowingResult {
         output.write_atomic(COLLECTION_FILE, collection.to_json().as_bytes())
     }
 
-    /// Returns what the sample of a collection that has never changed was drawn from.
+    /// Returns what the sample of a collection that has not changed since was drawn from.
     fn sampled(&self, job: &Job, collection: &Collection) -> Result<SampledDocuments, Failure> {
-        let documents = collection.documents;
+        let documents = collection.numbers();
         let wanted = match job.sample.size {
             SampleSize::Documents(wanted) if wanted < collection.documents_with_terms => wanted,
             _ => return Ok(SampledDocuments { documents, bound: u64::MAX }),
@@ -286,6 +285,11 @@ impl GrowingResult {
         store::remove_file(&to).map_err(Failure::io(&to))?;
         link(from, &to).map_err(Failure::io(to))
     }
+}
+
+/// Returns the seconds since 1970-01-01 UTC.
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
 /// Returns the first shard of the batches that are merged with the `new` shards: the last ones, as long as each is

@@ -23,15 +23,16 @@ table! {
         input: Vec<String>,             /// What documents were read from; empty if documents only left, and in row 0.
         came: i64,                      /// Documents that came, of any status.
         left: i64,                      /// Documents that left: removed, or replaced by ones that came.
+        trained: bool,                  /// Whether the model was trained then, on a sample of all documents.
         documents: i64,                 /// Documents that the figures are of.
         tokens: i64,                    /// Their tokens, stop words left out.
         tokens_in_vocabulary: i64,      /// Of these, tokens of kept terms.
         terms: i64,                     /// Their distinct terms, without stop words and `frequent` ones; not counted in row 0.
         known_terms: i64,               /// Of these, terms of the collection that the model was trained on.
         known_term_share: Option<f64>,  /// known_terms over terms, 0 to 1.
-        topic_shift_js: Option<f64>,    /// Jensen–Shannon distance (base 2) of the topics' shares from those in row 0.
+        topic_shift_js: Option<f64>,    /// Jensen–Shannon distance (base 2) of the topics' shares from those of the reference: the documents that came before the model was trained.
         loglik_per_token: Option<f64>,  /// Mean over these documents of their log-likelihood per token, nats.
-        loglik_shift: Option<f64>,      /// That minus the same of row 0, in standard deviations over the documents of row 0.
+        loglik_shift: Option<f64>,      /// That minus the same of the reference, in its standard deviations.
         loglik_z: Option<f64>,          /// The same difference in standard errors.
         retrain: bool,                  /// Whether the model no longer fits: fewer than 70 % of the terms are known, or loglik_shift is below −0.5 and loglik_z below −4.
     }
@@ -42,6 +43,7 @@ pub(super) fn roll_up(context: &RollUpContext, start: &mut impl StartRollUp) {
     if !context.collection.generations.is_empty() {
         start.start(Generations {
             collection: Arc::clone(&context.collection),
+            last_training: context.collection.last_training(),
             unknown: Arc::clone(&context.unknown),
             topic_count: context.topic_count,
         });
@@ -51,6 +53,8 @@ pub(super) fn roll_up(context: &RollUpContext, start: &mut impl StartRollUp) {
 /// The documents that came with each change, by its number.
 struct Generations {
     collection: Arc<Collection>,
+    /// The change at which the model was trained last, and the number of the first document after it.
+    last_training: (usize, u64),
     /// The terms that the collection lacked on which the model was trained.
     unknown: Arc<TermSet>,
     topic_count: usize,
@@ -122,7 +126,7 @@ impl RollUp for Generations {
         GenerationSums { topics: vec![0; self.topic_count], ..GenerationSums::default() }
     }
 
-    /// Returns the sums over the first documents.
+    /// Returns the sums over the documents that came before the model was trained.
     fn whole(&self) -> GenerationSums {
         self.empty()
     }
@@ -138,7 +142,7 @@ impl RollUp for Generations {
         }
         let generations = &self.collection.generations;
         let came = generations.partition_point(|it| it.first_document <= listed.number);
-        if came == 0 {
+        if listed.number < self.last_training.1 {
             first.count(listed);
         }
         each(&(came as u64), &mut |sums| {
@@ -201,6 +205,7 @@ impl Generations {
             input: change.input.clone(),
             came: change.documents as i64,
             left: change.removed as i64,
+            trained: number == 0 || change.trained,
             documents,
             tokens,
             tokens_in_vocabulary,
@@ -211,7 +216,8 @@ impl Generations {
             loglik_per_token: sums.fit().mean(),
             loglik_shift,
             loglik_z,
-            retrain: number > 0 && advises_training(known_term_share, loglik_shift, loglik_z),
+            retrain: number as usize > self.last_training.0
+                && advises_training(known_term_share, loglik_shift, loglik_z),
         }
     }
 }
@@ -236,7 +242,7 @@ fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
             && (0..=row.terms).contains(&row.known_terms)
             && (0..=row.tokens).contains(&row.tokens_in_vocabulary)
             && (0..=row.came).contains(&row.documents)
-            && row.retrain == (advised && row.generation > 0);
+            && row.retrain <= (advised && !row.trained);
         report.expect(sound, || {
             format!("generations: {row:?} is not number {expected}, or has figures out of bounds")
         });

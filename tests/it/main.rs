@@ -48,6 +48,7 @@ mod phrases;
 mod remove;
 mod report;
 mod resume;
+mod retrain;
 mod rollups;
 #[cfg(target_os = "linux")]
 mod signals;

@@ -70,7 +70,7 @@ pub struct Collection {
     /// Documents that have left the collection: rows of the shards without content, whose numbers are not used again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub removed: u64,
-    /// What the sample is drawn from; absent until the collection changes for the first time.
+    /// What the sample is drawn from; absent until the collection changes after the model was trained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<SampledDocuments>,
     /// Its changes since it was ingested, in order.
@@ -87,6 +87,10 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+fn is_false(switch: &bool) -> bool {
+    !switch
+}
+
 /// The documents that a sample is drawn from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -97,7 +101,7 @@ pub struct SampledDocuments {
     pub bound: u64,
 }
 
-/// A change of a collection after it was ingested: documents that came, and documents that left.
+/// A change of a collection after it was ingested: documents that came, documents that left, a new vocabulary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Generation {
@@ -107,7 +111,8 @@ pub struct Generation {
     /// Digests of these files, in hexadecimal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Fingerprint of the input or, without any, of the numbers of the documents that left; in hexadecimal.
+    /// Fingerprint of the input or, without any, of the numbers of the documents that left, in hexadecimal; empty if
+    /// the model was trained.
     pub fingerprint: String,
     /// When it was made, in seconds since 1970-01-01 UTC.
     pub unix_seconds: u64,
@@ -117,6 +122,9 @@ pub struct Generation {
     pub documents: u64,
     /// Documents that left.
     pub removed: u64,
+    /// Whether the model was trained then, on a sample of all documents, with a new vocabulary.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub trained: bool,
 }
 
 /// One shard of a collection; its number is its place in the list.
@@ -271,6 +279,14 @@ impl Collection {
     /// Returns how many numbers of documents have been given: the next document gets this one.
     pub fn numbers(&self) -> u64 {
         self.documents + self.removed
+    }
+
+    /// Returns the change at which the model was trained last, from 1 (0: before all changes), and how many numbers had
+    /// been given then.
+    pub fn last_training(&self) -> (usize, u64) {
+        let last = self.generations.iter().rposition(|generation| generation.trained);
+        let next = self.generations.get(last.unwrap_or(0));
+        (last.map_or(0, |last| last + 1), next.map_or(self.numbers(), |it| it.first_document))
     }
 
     /// Returns the shards of each batch.

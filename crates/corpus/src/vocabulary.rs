@@ -199,6 +199,16 @@ impl VocabularyTerm {
         ([!self.documents, !self.tokens], &self.term)
     }
 
+    /// Returns the numbers by which terms are ordered in a vocabulary, before their bytes: kept terms by rank or, if those
+    /// of another are kept, as in that one; others last.
+    pub fn order(&self, kept: Option<&Vocabulary>) -> [u64; 2] {
+        match (self.status, kept) {
+            (TermStatus::Kept, None) => self.rank().0,
+            (TermStatus::Kept, Some(kept)) => [kept.id(&self.term).map_or(u64::MAX, u64::from), 0],
+            _ => [u64::MAX; 2],
+        }
+    }
+
     /// Returns its place among the most frequent: most documents, smaller bytes.
     fn frequency_rank(&self) -> Rank<'_> {
         ([!self.documents, 0], &self.term)

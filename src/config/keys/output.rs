@@ -179,8 +179,8 @@ pub(super) const OUTPUT: Section = rows! {
     /// the result; `topicmill report` writes it later.
     // Costs one more pass over the written tables.
     report: Flag, Default(true);
-    /// How many of the latest states of the result `topicmill add`, `remove` and `follow` keep beside it, in
-    /// `NAME.generations/`, the newest included ([OPERATIONS.md](OPERATIONS.md#a-collection-that-grows)). `remove` keeps
+    /// How many of the latest states of the result `topicmill add`, `remove`, `retrain` and `follow` keep beside it,
+    /// in `NAME.generations/`, the newest included ([OPERATIONS.md](OPERATIONS.md#a-collection-that-grows)). `remove` keeps
     /// only the newest. Does not change the result.
     keep_generations: Whole(0, COUNT), Default(0), UNHASHED;
 };

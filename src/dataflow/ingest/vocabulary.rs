@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::wire::{packed, unpacked};
 use corpus::terms::{TermCounter, hash};
 use corpus::vocabulary::{
-    Fingerprint, Rank, TERMS_LIMIT, TermMap, TermStatus, Vocabulary, VocabularyTerm, destination,
+    Fingerprint, Rank, TERMS_LIMIT, TermMap, TermStatus, VocabularyTerm, destination,
     keep_those_of, prune,
 };
 use corpus::vocabulary_file::{self, VOCABULARY_FILE, VocabularyWriter};
@@ -82,7 +82,7 @@ pub(super) fn agree(
     let order = |term: &VocabularyTerm| match &*before {
         // Shards have the numbers of all terms, kept or not.
         Some(before) if process.adds => [before.place(&term.term).map_or(u64::MAX, u64::from), 0],
-        before => order(term, before.as_ref()),
+        before => term.order(before.as_ref()),
     };
     let total: u64 = counts.by_status.iter().sum();
     if total >= u64::from(TERMS_LIMIT) {
@@ -135,16 +135,6 @@ pub(super) fn owned_terms(totals: KeyTotals<TermKey, TermTotals>) -> Vec<Vocabul
         });
     });
     terms
-}
-
-/// Returns the numbers by which terms are ordered in the vocabulary, before their bytes: kept terms as `before`, others
-/// last.
-fn order(term: &VocabularyTerm, before: Option<&Vocabulary>) -> [u64; 2] {
-    match (term.status, before) {
-        (TermStatus::Kept, None) => term.rank().0,
-        (TermStatus::Kept, Some(before)) => [before.id(&term.term).map_or(u64::MAX, u64::from), 0],
-        _ => [u64::MAX; 2],
-    }
 }
 
 /// Adds those `terms` of another vocabulary which this worker owns and the collection lacks.
@@ -386,6 +376,7 @@ fn nothing_kept(
 mod tests {
     use super::*;
     use corpus::settings::VocabularySettings;
+    use corpus::vocabulary::Vocabulary;
     use mesh::{ClusterSettings, Placement, execute};
 
     /// Returns terms with many ties, sorted by their bytes.
@@ -419,7 +410,7 @@ mod tests {
                 ranks.get(n).map(|&(numbers, term)| (numbers, term.to_owned()))
             });
         }
-        terms.sort_by(|a, b| (order(a, before), &a.term).cmp(&(order(b, before), &b.term)));
+        terms.sort_by(|a, b| (a.order(before), &a.term).cmp(&(b.order(before), &b.term)));
         Vocabulary::from_terms(terms).unwrap()
     }
 
@@ -444,7 +435,7 @@ mod tests {
                     let stop_list = BTreeSet::from(["t3".to_owned()]);
                     prune(&mut owned, 6, &wanted, &stop_list, |ranks, n| nth(worker, ranks, n));
                 }
-                owned.sort_by_key(|term| order(term, before));
+                owned.sort_by_key(|term| term.order(before));
                 let mut written = Vec::new();
                 let write = |term: &str, [tokens, documents]: [u64; 2], status| {
                     written.push(VocabularyTerm {
@@ -455,7 +446,7 @@ mod tests {
                     });
                     Ok(())
                 };
-                let places = number(worker, 16, &owned, |term| order(term, before), write)?;
+                let places = number(worker, 16, &owned, |term| term.order(before), write)?;
                 let mut own_terms = TermCounter::new();
                 for n in (index..count).step_by(3).chain([count]) {
                     own_terms.intern(&format!("t{n}"));
