@@ -59,3 +59,14 @@ def test_corrections_replace_and_the_numbers_of_what_is_gone_stay_free(grown):
         grown.similar(5)
     with pytest.raises(topicmill.errors.DataError, match="such as 5"):
         grown.remove([5])
+
+
+def test_training_again_learns_new_words_and_keeps_the_numbers_of_topics(grown):
+    top = [terms[0] in ANIMALS.split() for terms in grown.topics["top_terms"].to_pylist()]
+    grown.add(["cat dog boat sail"] * 20)
+    assert "boat" not in grown.terms
+    grown.retrain()
+    assert {"boat", "sail"} <= set(grown.terms)
+    assert [terms[0] in ANIMALS.split() for terms in grown.topics["top_terms"].to_pylist()] == top
+    assert grown.theta.shape == (120, 2)
+    assert grown.phi.shape == (2, len(grown.terms))

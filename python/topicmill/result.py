@@ -472,6 +472,38 @@ class Result:
             _program.run("remove", self.path, "--ids", file, *flags, verbose=verbose)
         self._forget()
 
+    def retrain(self, *, threads: int | None = None, verbose: bool = False) -> None:
+        """Train the model again, on a sample of the documents that the result has now.
+
+        Runs ``topicmill retrain``. The terms are chosen again; topics keep their numbers, and the table
+        ``topic_changes`` says how far each has moved. If it is interrupted, nothing changes.
+
+        Parameters
+        ----------
+        threads : int, optional
+            Threads; by default, one for each core.
+        verbose : bool, default False
+            Whether to show progress on standard error.
+
+        Raises
+        ------
+        TopicMillError
+            With the program's message and remedy.
+
+        Examples
+        --------
+        >>> import topicmill
+        >>> texts = ["cat dog kitten puppy paw", "bank loan money credit rate"] * 50
+        >>> result = topicmill.fit(texts, topics=2)
+        >>> result.add(["cat boat sail"] * 20)
+        >>> result.retrain()
+        >>> "boat" in result.terms
+        True
+        """
+        flags = [*threads_flags(threads), *["--quiet"] * (not verbose)]
+        _program.run("retrain", self.path, *flags, verbose=verbose)
+        self._forget()
+
     def _forget(self) -> None:
         """Forget what was read of the result, which has changed."""
         for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
