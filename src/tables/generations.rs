@@ -38,6 +38,9 @@ table! {
     }
 }
 
+/// Parts of sums that a line has at most: lines are sent in blocks.
+const PARTS_A_LINE: usize = 4096;
+
 /// Starts the roll-up, if the collection has changed.
 pub(super) fn roll_up(context: &RollUpContext, start: &mut impl StartRollUp) {
     if !context.collection.generations.is_empty() {
@@ -164,7 +167,8 @@ impl RollUp for Generations {
     ) {
         let mut parts = Vec::new();
         sums.take(&mut |part| parts.push(part));
-        lines.push((generation, parts));
+        let lines_of = parts.chunks(PARTS_A_LINE).map(|parts| (generation, parts.to_vec()));
+        lines.extend(lines_of);
     }
 
     fn rows(
