@@ -9,7 +9,6 @@ use super::change::{change, complete};
 use super::{Failure, figures};
 use crate::config::Stages;
 use crate::observe::summary::Summary;
-use lda::evaluate::matching::SAME_TOPIC_WITHIN;
 
 pub(super) const EXAMPLES: &str = "\
 Example:
@@ -57,9 +56,9 @@ pub(super) fn run(args: &RetrainArgs) -> Result<(), Failure> {
 /// Says what has become of the topics.
 fn said(summary: &Summary) -> String {
     let changes = summary.topics.iter().filter_map(|topic| topic.change.as_ref());
-    let same = changes.filter(|change| change.distance <= SAME_TOPIC_WITHIN).count();
+    let same = changes.filter(|change| change.nearest == change.topic).count();
     format!(
-        "trained again; {} of {} are the same within a Hellinger distance of {SAME_TOPIC_WITHIN}",
+        "trained again; {} of {} are nearer to what they were than to another earlier topic",
         figures::grouped(same as u64),
         figures::counted(summary.topics.len() as u64, "topic"),
     )
