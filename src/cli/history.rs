@@ -50,14 +50,14 @@ pub(super) fn run(args: &HistoryArgs) -> Result<(), Failure> {
         share.map_or_else(String::new, |share| format!("{:.1} %", 100.0 * share))
     };
     let shift = |shift: Option<f64>| shift.map_or_else(String::new, |shift| format!("{shift:+.2}"));
-    let mut table = table(">generation|when|>came|>left|>known terms|>shift||input");
+    let mut table = table(">generation|when|>came|>left|>in vocabulary|>likelihood||input");
     for row in &rows {
         table.add_row([
             row.generation.to_string(),
             row.unix_seconds.map_or_else(String::new, when),
             figures::grouped(row.came as u64),
             figures::grouped(row.left as u64),
-            share(row.known_term_share),
+            share(row.coverage),
             shift(row.loglik_shift),
             match (row.trained, row.retrain) {
                 (true, _) => "trained",

@@ -9,7 +9,7 @@ use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, fi
 use crate::failure::Failure;
 use corpus::collection::{Collection, Generation};
 use corpus::sample::Split;
-use lda::evaluate::drift::{Fit, LEAST_KNOWN_SHARE, TermSet, jensen_shannon_distance};
+use lda::evaluate::drift::{Fit, TermSet, jensen_shannon_distance};
 use lda::math::FIXED_POINT;
 
 table! {
@@ -30,11 +30,14 @@ table! {
         terms: i64,                     /// Their distinct terms, without stop words and `frequent` ones; not counted in row 0.
         known_terms: i64,               /// Of these, terms of the collection that the model was trained on.
         known_term_share: Option<f64>,  /// known_terms over terms, 0 to 1.
+        coverage: Option<f64>,          /// Mean over these documents of the share of their tokens that are in the vocabulary, stop words left out, 0 to 1.
+        coverage_shift: Option<f64>,    /// That minus the same of the reference, in its standard deviations over documents.
+        coverage_z: Option<f64>,        /// The same difference in standard errors.
         topic_shift_js: Option<f64>,    /// Jensen–Shannon distance (base 2) of the topics' shares from those of the reference: the documents that came before the model was trained.
         loglik_per_token: Option<f64>,  /// Mean over these documents of their log-likelihood per token, nats.
-        loglik_shift: Option<f64>,      /// That minus the same of the reference, in its standard deviations.
+        loglik_shift: Option<f64>,      /// That minus the same of the reference, in its standard deviations over documents.
         loglik_z: Option<f64>,          /// The same difference in standard errors.
-        retrain: bool,                  /// Whether the model no longer fits: fewer than 70 % of the terms are known, or loglik_shift is below −0.5 and loglik_z below −4.
+        retrain: bool,                  /// Whether the model no longer fits: coverage or loglik_per_token is lower by more than half a standard deviation and four standard errors.
     }
 }
 
@@ -66,9 +69,9 @@ struct Generations {
 /// Sums over documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct GenerationSums {
-    /// Documents, tokens except stop words, tokens of kept terms; Σ x and Σ x², x = log-likelihood per token, in fixed
-    /// point.
-    fixed: [i64; 5],
+    /// Documents, tokens except stop words, tokens of kept terms; Σ x and Σ x² for x = log-likelihood per token, and for
+    /// x = coverage, in fixed point.
+    fixed: [i64; 7],
     /// Σ_d θ_dk N_d, in fixed point.
     topics: Vec<i64>,
     terms: BTreeSet<u64>,
@@ -79,16 +82,25 @@ impl GenerationSums {
         let (document, x) = (listed.read, listed.loglik_per_token);
         let length = document.tokens_in_vocabulary() as f64;
         let tokens = i64::from(document.tokens_total) - i64::from(document.tokens_stopped);
-        let more = [1, tokens, length as i64, fixed(x), fixed(x * x)];
+        // A document with terms has tokens that are no stop words.
+        let covered = length / tokens.max(1) as f64;
+        let of = |x: f64| [fixed(x), fixed(x * x)];
+        let ([x, x_squared], [c, c_squared]) = (of(x), of(covered));
+        let more = [1, tokens, length as i64, x, x_squared, c, c_squared];
         self.fixed.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
         for &(weight, topic) in listed.topics {
             self.topics[usize::from(topic)] += fixed(f64::from(weight) * length);
         }
     }
 
-    fn fit(&self) -> Fit {
-        let [documents, .., sum, squares] = self.fixed;
-        Fit { documents, sum: sum as f64 / FIXED_POINT, squares: squares as f64 / FIXED_POINT }
+    /// Returns how well the model fits the documents: by their likelihood, and by their coverage.
+    fn fits(&self) -> [Fit; 2] {
+        let fit = |place: usize| Fit {
+            documents: self.fixed[0],
+            sum: self.fixed[place] as f64 / FIXED_POINT,
+            squares: self.fixed[place + 1] as f64 / FIXED_POINT,
+        };
+        [fit(3), fit(5)]
     }
 }
 
@@ -202,7 +214,10 @@ impl Generations {
         let terms = sums.terms.len() as i64;
         let known_terms = sums.terms.iter().filter(is_known).count() as i64;
         let known_term_share = (terms > 0).then(|| known_terms as f64 / terms as f64);
-        let [loglik_shift, loglik_z] = sums.fit().compared_with(&first.fit());
+        let [loglik, coverage] = sums.fits();
+        let [of_loglik, of_coverage] = first.fits();
+        let [loglik_shift, loglik_z] = loglik.compared_with(&of_loglik);
+        let [coverage_shift, coverage_z] = coverage.compared_with(&of_coverage);
         GenerationRow {
             generation: number,
             unix_seconds: (number > 0).then_some(change.unix_seconds as i64),
@@ -216,24 +231,25 @@ impl Generations {
             terms,
             known_terms,
             known_term_share,
+            coverage: coverage.mean(),
+            coverage_shift,
+            coverage_z,
             topic_shift_js: jensen_shannon_distance(&sums.topics, &first.topics),
-            loglik_per_token: sums.fit().mean(),
+            loglik_per_token: loglik.mean(),
             loglik_shift,
             loglik_z,
             retrain: number as usize > self.last_training.0
-                && advises_training(known_term_share, loglik_shift, loglik_z),
+                && [[loglik_shift, loglik_z], [coverage_shift, coverage_z]]
+                    .into_iter()
+                    .any(is_worse),
         }
     }
 }
 
-/// Whether the model no longer fits: by the terms (Yao, Mimno & McCallum 2009 §6.2), or by the likelihood.
-fn advises_training(
-    known_term_share: Option<f64>,
-    loglik_shift: Option<f64>,
-    loglik_z: Option<f64>,
-) -> bool {
-    known_term_share.is_some_and(|share| share < LEAST_KNOWN_SHARE)
-        || (loglik_shift.is_some_and(|shift| shift < -0.5) && loglik_z.is_some_and(|z| z < -4.0))
+/// Whether documents are fitted worse than the reference, by the difference in standard deviations and in standard
+/// errors: large enough to matter, and no chance.
+fn is_worse([shift, z]: [Option<f64>; 2]) -> bool {
+    shift.is_some_and(|shift| shift < -0.5) && z.is_some_and(|z| z < -4.0)
 }
 
 fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
@@ -241,7 +257,8 @@ fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
     for row in records::<GenerationRow>(known.root)? {
         let row = row?;
         documents += row.documents;
-        let advised = advises_training(row.known_term_share, row.loglik_shift, row.loglik_z);
+        let advised = is_worse([row.loglik_shift, row.loglik_z])
+            || is_worse([row.coverage_shift, row.coverage_z]);
         let sound = row.generation == expected
             && (0..=row.terms).contains(&row.known_terms)
             && (0..=row.tokens).contains(&row.tokens_in_vocabulary)
@@ -266,7 +283,7 @@ mod tests {
     fn sums_travel_in_parts() {
         let empty = GenerationSums { topics: vec![0; 3], ..GenerationSums::default() };
         let mut sums = GenerationSums {
-            fixed: [1, 2, 3, -4, 5],
+            fixed: [1, 2, 3, -4, 5, 6, 7],
             topics: vec![7, 0, -9],
             terms: BTreeSet::from([3, 700]),
         };
@@ -276,11 +293,10 @@ mod tests {
     }
 
     #[test]
-    fn training_is_advised_by_terms_or_by_likelihood() {
-        assert!(!advises_training(Some(0.7), Some(-0.4), Some(-9.0)));
-        assert!(!advises_training(None, Some(-0.6), Some(-3.0)));
-        assert!(!advises_training(None, None, None));
-        assert!(advises_training(Some(0.69), None, None));
-        assert!(advises_training(Some(0.9), Some(-0.6), Some(-4.1)));
+    fn a_fit_is_worse_if_the_difference_is_large_and_no_chance() {
+        assert!(!is_worse([Some(-0.4), Some(-9.0)]));
+        assert!(!is_worse([Some(-0.6), Some(-3.0)]));
+        assert!(!is_worse([None, None]));
+        assert!(is_worse([Some(-0.6), Some(-4.1)]));
     }
 }

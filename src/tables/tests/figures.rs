@@ -67,6 +67,8 @@ pub(super) fn write_diagnostics(output: &Output, terms: &[String]) {
         known_terms,
         known_term_share: Some(known_terms as f64 / 10.0),
         loglik_per_token: Some(-7.0),
+        coverage_shift: (known_terms < 7).then_some(-0.6),
+        coverage_z: Some(-5.0),
         retrain: known_terms < 7,
         ..GenerationRow::default()
     };

@@ -43,7 +43,7 @@ fn a_sound_output_is_sound_however_it_lies() {
     write_output(folder.path());
     let report = verify::verify(folder.path()).unwrap();
     assert_eq!(report.problems, Vec::<String>::new());
-    assert_eq!((report.files, report.rows["document_topics"]), (22, 16));
+    assert_eq!((report.files, report.rows["document_topics"]), (23, 16));
     for table in TABLES {
         assert_eq!(after(table.name, |rows| rows), Vec::<String>::new());
     }
@@ -87,11 +87,11 @@ fn every_flipped_byte_is_found() {
 fn missing_and_doubled_rows_are_found() {
     for row in 0..DOCUMENTS - 1 {
         let problems = after("documents", |rows| without(&rows, row));
-        let gap = format!("doc_id {} where {row} is expected", row + 1);
-        assert!(problems.iter().any(|p| p.contains(&gap)), "{problems:?}");
+        // Gaps between numbers are those of documents that were removed.
+        assert!(problems.iter().any(|p| p.starts_with("documents: by status")), "{problems:?}");
     }
     let problems = after("documents", |rows| doubled(&rows, 6));
-    let again = "doc_id 6 where 7 is expected";
+    let again = "doc_id 6 where 7 or more is expected";
     assert!(problems.iter().any(|p| p.contains(again)), "{problems:?}");
     assert!(!after("documents", |rows| without(&rows, DOCUMENTS - 1)).is_empty());
     for table in [
