@@ -21,10 +21,13 @@ use std::path::{Path, PathBuf};
 use crate::config::{Job, Template};
 use crate::failure::Failure;
 use crate::result::OpenedResult;
-use crate::tables::output::{Output, SUCCESS, foreign_at, is_known};
+use crate::tables::output::{MADE_AGAIN, Output, SUCCESS, foreign_at, is_known};
 pub(crate) use change::Change;
 use corpus::collection::{Collection, Generation};
-use corpus::shard::Columns;
+use corpus::shard::{Columns, hash_file};
+use corpus::vocabulary_file::VOCABULARY_FILE;
+pub(crate) use kept::forget_all;
+use kept::{generations_of, is_kept};
 pub(crate) use selection::{Selected, Selection};
 use store::{Disk, Store, exchange, is_remote, remove_tree, restore};
 
@@ -73,11 +76,17 @@ impl GrowingResult {
                 format!("{}: is a mount point, which cannot change its name", result.display());
             return Err(Failure::usage(message).help("move the result into a folder there"));
         }
+        if is_kept(&result) {
+            let message = format!("{}: is a state that is kept as it is", result.display());
+            return Err(
+                Failure::usage(message).help("copy it to another folder, and change the copy")
+            );
+        }
         let name = result.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let beside = |kind: &str| result.with_file_name(format!(".{name}.{kind}"));
         let [added, next, aside] = ["added", "next", "aside"].map(beside);
         restore(&result, &next, &aside).map_err(Failure::io(&result))?;
-        let generations = result.with_file_name(format!("{name}.generations"));
+        let generations = generations_of(&result);
         Ok(Self { result, added, next, aside, generations })
     }
 
@@ -100,10 +109,21 @@ impl GrowingResult {
     /// folders of tables contain only parts, because other files would be lost.
     ///
     /// # Errors
-    /// The collection is missing; the job is of another kind; there is another file.
+    /// The collection is missing, or the vocabulary damaged; the job is of another kind; there is another file.
     pub(crate) fn check(&self, output: &Output, job: &Job) -> Result<(), Failure> {
-        OpenedResult::at(&self.result).collection()?;
+        let result = OpenedResult::at(&self.result);
+        result.collection()?;
         output.check_tables()?;
+        // What is made of a damaged vocabulary would be sound, and wrong.
+        let files = result.manifest()?.files;
+        for file in files.iter().filter(|file| file.path == VOCABULARY_FILE) {
+            let path = self.result.join(&file.path);
+            let (_, sha256) = hash_file(&path).map_err(Failure::io(&path))?;
+            if hex::encode(sha256) != file.sha256 {
+                let message = "has changed since it was written";
+                return Err(Failure::file(path, message).help(MADE_AGAIN));
+            }
+        }
         let refused = |reason: &str| {
             let message = format!("{}: {reason}", self.result.display());
             let help = "run a job with this result in model.from and another output.path";
@@ -148,13 +168,13 @@ impl GrowingResult {
         template.job(&job.path)
     }
 
-    /// Whether the input with this fingerprint has been added.
+    /// Whether the input with this fingerprint has been added last.
     ///
     /// # Errors
     /// The collection cannot be read.
     pub(crate) fn is_done(&self, fingerprint: &str) -> Result<bool, Failure> {
         let generations = OpenedResult::at(&self.result).collection()?.generations;
-        Ok(generations.iter().any(|generation| generation.fingerprint == fingerprint))
+        Ok(generations.last().is_some_and(|generation| generation.fingerprint == fingerprint))
     }
 
     /// Removes what an earlier change has ingested, unless it is the input with this fingerprint.

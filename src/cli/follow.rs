@@ -29,7 +29,7 @@ use corpus::settings::CorpusSettings;
 use mesh::interrupt::{self, Deferral, Words};
 use mesh::{guard, spawn};
 use spool::Spool;
-use store::is_remote;
+use store::{Disk, Store, is_remote};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -104,6 +104,9 @@ pub(super) fn run(args: &FollowArgs) -> Result<(), Failure> {
     }
     follower.pass_over_first()?;
     follower.look()?;
+    if follower.settled.is_empty() && follower.waiting.is_empty() {
+        super::warn(&format!("{}: there is no file yet", args.growth.input.join(", ")));
+    }
     let pause = if args.once { MOMENT } else { Duration::from_secs(args.every) };
     loop {
         thread::sleep(pause);
@@ -287,7 +290,10 @@ impl Follower<'_> {
             }
         }
         if self.refused == 0 {
-            store::remove_folder(&folder).map_err(Failure::io(&folder))?;
+            // Lines that were refused stay.
+            if Disk.names(&folder)?.is_empty() {
+                store::remove_folder(&folder).map_err(Failure::io(&folder))?;
+            }
         }
         self.end()
     }

@@ -28,6 +28,7 @@ use super::side_model::maxent::MaxEntPlan;
 use super::side_model::side_model;
 use crate::config::Stages;
 use crate::failure::Failure;
+use crate::grow::forget_all;
 use crate::observe::summary::{IngestSummary, ProjectSummary, Summary};
 use crate::tables::output::{MANIFEST, REPORT, is_gone};
 use crate::tables::{FileMetadata, Manifest, TABLES};
@@ -42,6 +43,7 @@ use lda::infer::settings::Estimator;
 use mesh::spawn::launch_name;
 use mesh::{ClusterError, ClusterSettings};
 use model::Model;
+use store::is_remote;
 
 /// The file that names the launch that removed old results.
 const CLEARED: &str = "logs/overwritten";
@@ -198,6 +200,9 @@ impl Run<'_> {
             if let Ok(collection) = Collection::read(output.local_root(&[COLLECTION_FILE])?) {
                 self.warn_of_changes(&collection);
             }
+            if !is_remote(output.root()) {
+                forget_all(output.root())?;
+            }
             return output.clear_all();
         }
         let collection = read_collection(self.process)?;
@@ -229,10 +234,10 @@ impl Run<'_> {
                 input.cloned().collect::<Vec<_>>().join(", ")
             ));
         }
-        if collection.removed > 0 {
+        let removed: u64 = generations.iter().map(|generation| generation.removed).sum();
+        if removed > 0 {
             self.process.warn(format!(
-                "{} documents were removed from the result: it has them again if they are still in the job's input",
-                collection.removed
+                "{removed} documents were removed from the result: it has them again if they are still in the job's input"
             ));
         }
     }

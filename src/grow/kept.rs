@@ -1,5 +1,6 @@
 //! Earlier generations of a result, which are kept beside it: folders of links to their files, each a whole result.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::{GrowingResult, check_removable, remove};
@@ -47,8 +48,7 @@ impl GrowingResult {
             _ => job.output.keep_generations,
         };
         for name in Disk.names(&self.generations)? {
-            let number = name.trim_start_matches('a').parse::<u64>();
-            if number.is_ok_and(|number| name == in_order(number) && number + keeps <= newest) {
+            if number_of(&name).is_some_and(|number| number + keeps <= newest) {
                 remove(&self.generations.join(name))?;
             }
         }
@@ -61,6 +61,43 @@ impl GrowingResult {
     fn generation(&self, number: u64) -> PathBuf {
         self.generations.join(in_order(number))
     }
+}
+
+/// What the name of the folder of a result's generations ends with.
+const ENDING: &str = ".generations";
+
+/// Returns the folder of a result's generations.
+pub(super) fn generations_of(result: &Path) -> PathBuf {
+    let name = result.file_name().unwrap_or_default().to_string_lossy();
+    result.with_file_name(format!("{name}{ENDING}"))
+}
+
+/// Whether this is a generation that is kept.
+pub(super) fn is_kept(result: &Path) -> bool {
+    let ends = |name: &OsStr| name.to_string_lossy().ends_with(ENDING);
+    let name = result.file_name().unwrap_or_default().to_string_lossy();
+    number_of(&name).is_some() && result.parent().and_then(Path::file_name).is_some_and(ends)
+}
+
+/// Returns the number of the generation in a folder of this name.
+fn number_of(name: &str) -> Option<u64> {
+    let number = name.trim_start_matches('a').parse().ok()?;
+    (name == in_order(number)).then_some(number)
+}
+
+/// Removes all generations of a result that is made again.
+///
+/// # Errors
+/// The file system refuses.
+pub(crate) fn forget_all(result: &Path) -> Result<(), Failure> {
+    let folder = generations_of(result);
+    for name in Disk.names(&folder)?.into_iter().filter(|name| number_of(name).is_some()) {
+        remove(&folder.join(name))?;
+    }
+    if folder.exists() && Disk.names(&folder)?.is_empty() {
+        remove_folder(&folder).map_err(Failure::io(&folder))?;
+    }
+    Ok(())
 }
 
 /// Links all files of a result in another folder, except the lock, what processes report, and files of users.

@@ -41,6 +41,9 @@ table! {
     }
 }
 
+/// Documents of a reference; fewer are no measure of what is usual.
+const LEAST_DOCUMENTS: i64 = 50;
+
 /// Parts of sums that a line has at most: lines are sent in blocks.
 const PARTS_A_LINE: usize = 4096;
 
@@ -215,7 +218,8 @@ impl Generations {
         let known_terms = sums.terms.iter().filter(is_known).count() as i64;
         let known_term_share = (terms > 0).then(|| known_terms as f64 / terms as f64);
         let [loglik, coverage] = sums.fits();
-        let [of_loglik, of_coverage] = first.fits();
+        let is_reference = first.fixed[0] >= LEAST_DOCUMENTS;
+        let [of_loglik, of_coverage] = if is_reference { first.fits() } else { [Fit::default(); 2] };
         let [loglik_shift, loglik_z] = loglik.compared_with(&of_loglik);
         let [coverage_shift, coverage_z] = coverage.compared_with(&of_coverage);
         GenerationRow {

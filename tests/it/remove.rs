@@ -258,3 +258,33 @@ fn generations_that_are_kept_are_whole_results() {
     assert_eq!(kept(), ["00003"]);
     assert_eq!(ground.digest("first.generations/00003"), ground.digest("first"));
 }
+
+#[test]
+fn a_part_whose_documents_have_all_left_has_no_rows() {
+    let ground = finished();
+    let count = |out: &str| std::fs::read_dir(ground.path(out)).unwrap().count();
+    let parts = count("first/documents");
+    assert!(parts > 3);
+    let ids = |range: std::ops::Range<u64>| {
+        range.map(|number| format!("1-{number}\n")).collect::<String>()
+    };
+    ground.write("gone", ids(30..150));
+    ground.succeed("remove first --ids gone --quiet -w 2");
+    assert_eq!(count("first/documents"), parts);
+    ground.write("gone", ids(3..4));
+    ground.succeed("remove first --ids gone --quiet -w 1");
+    ground.succeed("add first c-more.jsonl --quiet -w 2");
+    let lines = documents(400, 1) + &documents(60, 3);
+    let mut lines: Vec<String> = lines.split_inclusive('\n').map(str::to_owned).collect();
+    lines.drain(30..150);
+    lines.remove(3);
+    check_as_if_of(&ground, &lines, "parts without documents");
+    ground.write("first/corpus/vocabulary.tsv", "");
+    let damaged = ground.denied(65, "remove first --ids gone --missing skip");
+    assert!(damaged.contains("vocabulary.tsv has changed"), "{damaged}");
+    let kept = ground.path("first.generations/00001");
+    std::fs::create_dir_all(kept.parent().unwrap()).unwrap();
+    std::fs::rename(ground.path("old"), &kept).unwrap();
+    let refused = ground.denied(64, "add first.generations/00001 b-new.jsonl");
+    assert!(refused.contains("is kept as it is"), "{refused}");
+}

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::keyed::{KeyedSums, Pending, WORDS_A_MESSAGE, WorkerPlace, give_messages, pending};
-use super::{ProjectPlan, Projected, stored};
+use super::stored::{self, WrittenParts};
+use super::{ProjectPlan, Projected};
 use crate::dataflow::block::Block;
 use crate::dataflow::merge::{KINDS, add_piece, give_vector};
 use crate::dataflow::outbox::Outbox;
@@ -47,9 +48,6 @@ impl SharedSums {
         Arc::clone(shared)
     }
 }
-
-/// The parts of tables that have been written, by path.
-pub(super) type WrittenParts = BTreeMap<String, PartInfo>;
 
 /// A roll-up on one worker.
 struct Rolled<R: RollUp> {

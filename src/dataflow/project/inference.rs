@@ -160,6 +160,7 @@ impl PartInference {
             }
             Ok(true)
         })?;
+        let are_written = part.written.is_some();
         let tally = if are_more {
             self.part = Some(part);
             None
@@ -167,7 +168,7 @@ impl PartInference {
             self.counters.borrow_mut().end_part(&part.tally);
             Some(part.tally)
         };
-        Ok(InferredDocuments { part: number, documents, tally })
+        Ok(InferredDocuments { part: number, documents, are_written, tally })
     }
 
     /// Sends the counts, once the documents of all workers are counted.

@@ -27,6 +27,8 @@ pub(super) struct DocumentRows {
 pub(super) struct InferredDocuments {
     pub(super) part: usize,
     pub(super) documents: Vec<DocumentRows>,
+    /// Whether an earlier run has written the part.
+    pub(super) are_written: bool,
     /// The tally of the whole part, with its last documents.
     pub(super) tally: Option<Tally>,
 }
@@ -52,10 +54,10 @@ impl PartWriter {
         Self { plan: Rc::clone(plan), counters: Rc::clone(counters), open: None }
     }
 
-    /// Writes some documents. With the last of a part, publishes its files, and returns true. A part without
-    /// documents has been written by an earlier run.
+    /// Writes some documents. With the last of a part, publishes its files, and returns true. All documents of a part may
+    /// have been removed: its files are there, without rows.
     pub(super) fn write(&mut self, inferred: InferredDocuments) -> Result<bool, Failure> {
-        if !inferred.documents.is_empty() {
+        if !inferred.are_written {
             let parts = match &mut self.open {
                 Some(parts) => parts,
                 none => none.insert(Parts::create(&self.plan, inferred.part)?),

@@ -13,7 +13,6 @@ use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
 use super::ProjectPlan;
-use super::counters::WrittenParts;
 use crate::dataflow::gather::all_gather;
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
@@ -23,6 +22,9 @@ use crate::tables::trend_columns::TrendColumn;
 use crate::tables::{FileMetadata, PartInfo};
 use corpus::collection::{Collection, Generation, in_order};
 use corpus::shard::hash_file;
+
+/// The files that have been written, by path.
+pub(super) type WrittenParts = BTreeMap<String, PartInfo>;
 
 /// Version of these files.
 const FORMAT: u32 = 1;

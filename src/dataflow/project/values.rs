@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use timely::worker::Worker;
 
-use super::counters::WrittenParts;
-use super::stored::{StoredSums, read_words, write_words};
+use super::stored::{StoredSums, WrittenParts, read_words, write_words};
 use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::exchange::route;
 use crate::dataflow::gather::{Delivery, all_gather, gather_records};
