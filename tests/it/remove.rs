@@ -281,7 +281,7 @@ fn a_part_whose_documents_have_all_left_has_no_rows() {
     check_as_if_of(&ground, &lines, "parts without documents");
     ground.write("first/corpus/vocabulary.tsv", "");
     let damaged = ground.denied(65, "remove first --ids gone --missing skip");
-    assert!(damaged.contains("vocabulary.tsv has changed"), "{damaged}");
+    assert!(damaged.contains("vocabulary.tsv: has changed"), "{damaged}");
     let kept = ground.path("first.generations/00001");
     std::fs::create_dir_all(kept.parent().unwrap()).unwrap();
     std::fs::rename(ground.path("old"), &kept).unwrap();
