@@ -56,11 +56,10 @@ pub struct GrowingResult {
 }
 
 impl GrowingResult {
-    /// Prepares an addition to the finished result in a folder of this machine. Ends the exchange of one that was
-    /// killed.
+    /// Prepares a change of the finished result in a folder of this machine. Ends the exchange of one that was killed.
     ///
     /// # Errors
-    /// The folder cannot be read, or is in an object store.
+    /// The folder cannot be read, is in an object store, is a mount point, or is a generation that is kept.
     pub(crate) fn at(result: &Path) -> Result<Self, Failure> {
         if is_remote(result) {
             let message = format!("{}: must be a folder on this machine", result.display());

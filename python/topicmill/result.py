@@ -433,9 +433,7 @@ class Result:
                 text_key, id_key = _projection.keys(self.path)
                 lines = _texts.lines(texts, ids, metadata, text_key, id_key, int(self._numbers[-1]) + 1)
                 file = _texts.spool(lines, Path(folder))
-            flags = ["--on-duplicate", on_duplicate, *threads_flags(threads), *["--quiet"] * (not verbose)]
-            _program.run("add", self.path, file, *flags, verbose=verbose)
-        self._forget()
+            self._change("add", file, "--on-duplicate", on_duplicate, threads=threads, verbose=verbose)
 
     def remove(self, ids: Iterable[object], *, threads: int | None = None, verbose: bool = False) -> None:
         """Remove documents from the result, which is then as if it had never had them.
@@ -468,9 +466,7 @@ class Result:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "ids")
             file.write_text("".join(f"{number}\n" for number in ids), encoding="utf-8")
-            flags = [*threads_flags(threads), *["--quiet"] * (not verbose)]
-            _program.run("remove", self.path, "--ids", file, *flags, verbose=verbose)
-        self._forget()
+            self._change("remove", "--ids", file, threads=threads, verbose=verbose)
 
     def retrain(self, *, threads: int | None = None, verbose: bool = False) -> None:
         """Train the model again, on a sample of the documents that the result has now.
@@ -500,12 +496,12 @@ class Result:
         >>> "boat" in result.terms
         True
         """
-        flags = [*threads_flags(threads), *["--quiet"] * (not verbose)]
-        _program.run("retrain", self.path, *flags, verbose=verbose)
-        self._forget()
+        self._change("retrain", threads=threads, verbose=verbose)
 
-    def _forget(self) -> None:
-        """Forget what was read of the result, which has changed."""
+    def _change(self, command: str, *flags: str | Path, threads: int | None, verbose: bool) -> None:
+        """Run a command that changes the result, and forget what was read of it."""
+        flags = (*flags, *threads_flags(threads), *["--quiet"] * (not verbose))
+        _program.run(command, self.path, *flags, verbose=verbose)
         for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
             delattr(self, name)
 

@@ -21,7 +21,6 @@ mod phrases;
 mod source;
 mod vocabulary;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use timely::worker::Worker;
@@ -317,7 +316,7 @@ fn collection(
         shards.push(ShardEntry {
             first_document,
             documents,
-            documents_with_terms: shard.documents_with_terms(),
+            documents_with_terms: DocumentStatus::with_terms(&shard.by_status),
             tokens: shard.tokens,
             first_section,
             bytes: shard.bytes,
@@ -325,14 +324,6 @@ fn collection(
         });
         first_document += documents;
     }
-    let by_status: BTreeMap<String, u64> = DocumentStatus::ALL
-        .into_iter()
-        .filter(|&status| status != DocumentStatus::Removed)
-        .map(|status| {
-            let documents = written.iter().map(|shard| shard.by_status[status as usize]).sum();
-            (status.name().to_owned(), documents)
-        })
-        .collect();
     let settings = &process.job.corpus;
     Collection {
         format: Collection::FORMAT,
@@ -343,7 +334,7 @@ fn collection(
         input_bytes: source.input.total_bytes,
         documents: first_document,
         documents_with_terms: shards.iter().map(|shard| shard.documents_with_terms).sum(),
-        documents_by_status: by_status,
+        documents_by_status: DocumentStatus::by_name(written.iter().map(|shard| &shard.by_status)),
         tokens_total: drafts.iter().map(|draft| draft.tokens).sum(),
         tokens_in_vocabulary: written.iter().map(|shard| shard.tokens).sum(),
         tokens_stopped: written.iter().map(|shard| shard.tokens_stopped).sum(),

@@ -1,8 +1,8 @@
-//! The next result, before projection: links to what stays, and what a change makes anew.
+//! Assembles the next result for projection: links to the files that stay, and the files that a change rewrites.
 //!
-//! A shard keeps its rows: a document that leaves is an empty one from then on, so that the others keep their numbers,
-//! and with them their places in the sample and in the tables. Small batches of documents that came are merged with
-//! newer ones, as large ones come rarely: of n additions of a document, about log₂ n batches remain.
+//! A shard keeps its rows: a document that leaves becomes an empty row, so that the others keep their numbers, and with
+//! them their places in the sample and in the tables. A batch of added documents is merged with the next one of at least
+//! its size: after n additions of one document each, about log₂ n batches remain.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::repeat;
@@ -18,7 +18,7 @@ use crate::tables::output::{NOTES_FOLDER, Output, part_name};
 use corpus::collection::{COLLECTION_FILE, Collection, Generation, SampledDocuments, ShardEntry};
 use corpus::sample::{SampleRule, SmallestKeys};
 use corpus::settings::SampleSize;
-use corpus::shard::{Columns, ShardCompression, ShardReader, ShardWriter, hash_file};
+use corpus::shard::{Columns, ShardCompression, ShardWriter};
 use corpus::vocabulary::TermStatus;
 use corpus::vocabulary_file::{VOCABULARY_FILE, VocabularyWriter};
 use corpus::{DocumentStatus, Sections, ShardDocument};
@@ -51,11 +51,9 @@ impl Change {
     }
 }
 
-/// A shard of the next collection.
-struct Target<'a> {
-    /// The files it is made of, and their entries in the collection; more than one are merged.
-    sources: Vec<(PathBuf, &'a ShardEntry)>,
-}
+/// The files that a shard of the next collection is made of, and their entries in the collection; more than one are
+/// merged.
+type Sources<'a> = Vec<(PathBuf, &'a ShardEntry)>;
 
 /// What the documents that leave take with them.
 #[derive(Default)]
@@ -152,32 +150,29 @@ impl GrowingResult {
             Some(number) => self.added.join(Collection::shard_name(number)),
         };
         let source = |number: usize| (path(number), &collection.shards[number]);
-        let apart = if merged < before.shards.len() { merged } else { collection.shards.len() };
-        let mut targets: Vec<Target<'_>> =
-            (0..apart).map(|number| Target { sources: vec![source(number)] }).collect();
-        if apart < collection.shards.len() {
-            targets
-                .push(Target { sources: (apart..collection.shards.len()).map(source).collect() });
-        }
+        let all = collection.shards.len();
+        let apart = if merged < before.shards.len() { merged } else { all };
+        let mut made_of: Vec<Sources<'_>> = (0..apart).map(|number| vec![source(number)]).collect();
+        made_of.extend((apart < all).then(|| (apart..all).map(source).collect()));
         let mut retraction = Retraction::default();
-        let (mut shards, mut stays) = (Vec::with_capacity(targets.len()), Vec::new());
+        let (mut shards, mut stays) = (Vec::with_capacity(made_of.len()), Vec::new());
         let mut missing_sections = 0;
-        for (number, target) in targets.iter().enumerate() {
-            let rewriting = Rewriting { leaving, columns: &collection.metadata };
+        let rewriting = Rewriting { leaving, columns: &collection.metadata };
+        for (number, sources) in made_of.iter().enumerate() {
             let name = Collection::shard_name(number);
-            let is_same = target.sources.len() == 1
-                && !rewriting.changes(target.sources[0].1, missing_sections);
-            stays.push(is_same);
-            if is_same {
-                let (path, entry) = &target.sources[0];
-                self.link(path, &name)?;
-                shards.push((*entry).clone());
-            } else {
-                let temporary = output.temporary_path(&format!("shard-{number:05}"));
-                let entry =
-                    rewriting.write(target, &temporary, &mut missing_sections, &mut retraction)?;
-                output.publish(&temporary, &name)?;
-                shards.push(entry);
+            match &sources[..] {
+                [(path, entry)] if !rewriting.changes(entry, missing_sections) => {
+                    self.link(path, &name)?;
+                    stays.push(true);
+                    shards.push((*entry).clone());
+                }
+                _ => {
+                    let temporary = output.temporary_path(&format!("shard-{number:05}"));
+                    let missing = &mut missing_sections;
+                    stays.push(false);
+                    shards.push(rewriting.write(sources, &temporary, missing, &mut retraction)?);
+                    output.publish(&temporary, &name)?;
+                }
             }
         }
         retraction.take_from(&mut collection);
@@ -326,7 +321,7 @@ impl Rewriting<'_> {
     /// Writes the shard that several become, each document that leaves as an empty one.
     fn write(
         &self,
-        target: &Target<'_>,
+        sources: &Sources<'_>,
         path: &Path,
         missing: &mut u64,
         retraction: &mut Retraction,
@@ -338,14 +333,10 @@ impl Rewriting<'_> {
             metadata: vec![None; self.columns.len()],
             ..ShardDocument::default()
         };
-        let (_, first) = target.sources[0];
-        let mut written = ShardEntry {
-            first_document: first.first_document,
-            first_section: first.first_section.saturating_sub(*missing),
-            ..ShardEntry::default()
-        };
-        for (path, entry) in &target.sources {
-            let mut reader: ShardReader = entry.open(path, Columns::All)?;
+        let (_, first) = sources[0];
+        let first_section = first.first_section.saturating_sub(*missing);
+        for (path, entry) in sources {
+            let mut reader = entry.open(path, Columns::All)?;
             let mut sections = Sections::starting(entry.first_section);
             let mut number = entry.first_document;
             while reader.read_into(&mut document)? {
@@ -357,15 +348,12 @@ impl Rewriting<'_> {
                     retraction.add(&document);
                     writer.push(&empty)?;
                 } else {
-                    written.documents_with_terms += u64::from(document.status.has_terms());
                     writer.push(&document)?;
                 }
                 number += 1;
             }
         }
         let info = writer.finish()?;
-        let (bytes, sha256) = hash_file(path).map_err(Failure::io(path))?;
-        let sha256 = hex::encode(sha256);
-        Ok(ShardEntry { documents: info.documents, tokens: info.tokens, bytes, sha256, ..written })
+        Ok(ShardEntry::of(path, &info, first.first_document, first_section)?)
     }
 }

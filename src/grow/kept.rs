@@ -47,15 +47,7 @@ impl GrowingResult {
             }
             _ => job.output.keep_generations,
         };
-        for name in Disk.names(&self.generations)? {
-            if number_of(&name).is_some_and(|number| number + keeps <= newest) {
-                remove(&self.generations.join(name))?;
-            }
-        }
-        if Disk.names(&self.generations)?.is_empty() {
-            remove_folder(&self.generations).map_err(Failure::io(&self.generations))?;
-        }
-        Ok(())
+        forget_those(&self.generations, |number| number + keeps <= newest)
     }
 
     fn generation(&self, number: u64) -> PathBuf {
@@ -90,12 +82,18 @@ fn number_of(name: &str) -> Option<u64> {
 /// # Errors
 /// The file system refuses.
 pub(crate) fn forget_all(result: &Path) -> Result<(), Failure> {
-    let folder = generations_of(result);
-    for name in Disk.names(&folder)?.into_iter().filter(|name| number_of(name).is_some()) {
-        remove(&folder.join(name))?;
+    forget_those(&generations_of(result), |_| true)
+}
+
+/// Removes generations by their numbers, and the folder once it is empty.
+fn forget_those(folder: &Path, is_gone: impl Fn(u64) -> bool) -> Result<(), Failure> {
+    for name in Disk.names(folder)? {
+        if number_of(&name).is_some_and(&is_gone) {
+            remove(&folder.join(name))?;
+        }
     }
-    if folder.exists() && Disk.names(&folder)?.is_empty() {
-        remove_folder(&folder).map_err(Failure::io(&folder))?;
+    if Disk.names(folder)?.is_empty() {
+        remove_folder(folder).map_err(Failure::io(folder))?;
     }
     Ok(())
 }

@@ -4,7 +4,6 @@
 //! Shards keep their rows, and documents their numbers. Each row has the counts of all terms, so terms move between
 //! those that are kept and those that are not without the texts.
 
-use std::collections::BTreeMap;
 use std::iter::zip;
 use std::path::Path;
 
@@ -16,7 +15,7 @@ use crate::result::OpenedResult;
 use crate::tables::output::Output;
 use crate::tables::parts::visit_pieces;
 use corpus::collection::{COLLECTION_FILE, Collection, Generation, ShardEntry};
-use corpus::shard::{Columns, ShardCompression, ShardWriter, hash_file};
+use corpus::shard::{Columns, ShardCompression, ShardWriter};
 use corpus::vocabulary::{
     Fingerprint, Rank, TermMap, TermStatus, Vocabulary, VocabularyTerm, destination, prune,
 };
@@ -108,16 +107,9 @@ impl GrowingResult {
             output.publish(&temporary, &name)?;
             Ok(shard)
         })?;
-        let by_status: BTreeMap<String, u64> = DocumentStatus::ALL
-            .into_iter()
-            .filter(|&status| status != DocumentStatus::Removed)
-            .map(|status| {
-                let documents = shards.iter().map(|shard| shard.by_status[status as usize]).sum();
-                (status.name().to_owned(), documents)
-            })
-            .collect();
         let first_document = collection.numbers();
-        collection.documents_by_status = by_status;
+        collection.documents_by_status =
+            DocumentStatus::by_name(shards.iter().map(|shard| &shard.by_status));
         collection.tokens_stopped = shards.iter().map(|shard| shard.tokens_stopped).sum();
         collection.shards = shards.into_iter().map(|shard| shard.entry).collect();
         collection.documents_with_terms =
@@ -218,7 +210,7 @@ fn renumber_shard(
     let mut reader = entry.open(from, Columns::All)?;
     let mut writer = ShardWriter::create(to, columns, ShardCompression::Zstd)?;
     let mut document = ShardDocument::default();
-    let (mut by_status, mut tokens_stopped) = ([0; DocumentStatus::ALL.len()], 0);
+    let mut tokens_stopped = 0;
     while reader.read_into(&mut document)? {
         (document.terms, document.counts) = document.all_terms().unzip();
         if document.status == DocumentStatus::NoVocabulary {
@@ -226,20 +218,10 @@ fn renumber_shard(
             document.status = DocumentStatus::Ok;
         }
         map.remap(&mut document);
-        by_status[document.status as usize] += 1;
         tokens_stopped += u64::from(document.tokens_stopped);
         writer.push(&document)?;
     }
     let info = writer.finish()?;
-    let (bytes, sha256) = hash_file(to).map_err(Failure::io(to))?;
-    let with_terms = |status: &DocumentStatus| status.has_terms();
-    let with_terms = DocumentStatus::ALL.into_iter().filter(with_terms);
-    let entry = ShardEntry {
-        documents_with_terms: with_terms.map(|status| by_status[status as usize]).sum(),
-        tokens: info.tokens,
-        bytes,
-        sha256: hex::encode(sha256),
-        ..entry.clone()
-    };
-    Ok(RenumberedShard { entry, by_status, tokens_stopped })
+    let entry = ShardEntry::of(to, &info, entry.first_document, entry.first_section)?;
+    Ok(RenumberedShard { entry, by_status: info.by_status, tokens_stopped })
 }

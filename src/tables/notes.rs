@@ -32,7 +32,7 @@ pub(crate) struct PartNote {
 ///
 /// # Errors
 /// The file cannot be read.
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
+pub(crate) fn read_sound_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
     match fs::read(path) {
         Ok(json) => Ok(serde_json::from_slice(&json).ok()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -56,7 +56,7 @@ impl PartNote {
             let number = name.strip_prefix("part-").and_then(|rest| rest.strip_suffix(".json"));
             let Some(number) = number.and_then(|digits| digits.parse().ok()) else { continue };
             notes.extend(
-                read_json::<Self>(&root.join(Self::name(number)))?.map(|note| (number, note)),
+                read_sound_json::<Self>(&root.join(Self::name(number)))?.map(|note| (number, note)),
             );
         }
         Ok(notes)

@@ -93,8 +93,7 @@ pub(crate) trait RollUp: Sized + 'static {
     /// Whether each bucket becomes a part of the table, which its owner writes; otherwise the first worker writes all.
     const IS_IN_PARTS: bool = false;
 
-    /// Returns the number of buckets that the keys of so many documents are divided into; owners hold one at a time in
-    /// memory.
+    /// Returns the number of buckets for the keys of these documents; an owner holds one bucket at a time in memory.
     fn buckets(&self, _documents: u64) -> u64 {
         1
     }

@@ -120,7 +120,7 @@ fn documents_that_earlier_additions_counted_are_not_read_again() {
     ground.succeed("add first b-new.jsonl --quiet -w 3");
     let sound = Workdir::copy_of(&ground);
     std::fs::remove_file(sound.path("first/corpus/projected/sums.json")).unwrap();
-    // Whoever reads a shard finds that it is damaged.
+    // Reading this shard is an error.
     let shard = "first/corpus/shards/shard-00000.parquet";
     ground.write(shard, "");
     let counting_all = Workdir::copy_of(&ground);
@@ -165,47 +165,52 @@ fn a_trained_result_keeps_its_model_and_its_sample() {
     ground.succeed("run job.toml --quiet -w 2 --overwrite");
 }
 
-/// Every step of an addition is a place where it may be killed.
+/// A file of a user's in a result.
 #[cfg(debug_assertions)]
-#[test]
-fn an_addition_that_is_killed_adds_all_documents_or_none() {
-    let ground = finished();
-    let copy = || {
-        let copy = Workdir::copy_of(&ground);
-        std::fs::create_dir(copy.path("first/mine")).unwrap();
-        std::fs::write(copy.path("first/mine/.of-a-user"), "kept").unwrap();
-        copy
-    };
-    let add = |ground: &Workdir, fault: &str| {
-        let mut command = ground.command("add first c-more.jsonl --quiet -w 1");
+const MINE: &str = "first/mine/.of-a-user";
+
+/// Kills a command that changes the result `out` at every `stride`th of its steps and, as the last ones exchange and
+/// remove folders, at every `last_stride`th of the last 50: the result is as before or after, and the same command
+/// completes the change.
+#[cfg(debug_assertions)]
+pub fn check_killed(ground: &Workdir, out: &str, line: &str, [stride, last_stride]: [usize; 2]) {
+    let run = |ground: &Workdir, fault: &str| {
+        let mut command = ground.command(line);
         if !fault.is_empty() {
             command.env("TOPICMILL_FAULT", fault);
         }
         command.output().unwrap()
     };
-    let whole = copy();
+    let whole = Workdir::copy_of(ground);
     let trace = whole.path("trace");
-    let ended = add(&whole, &format!("count:{}", trace.display()));
+    let ended = run(&whole, &format!("count:{}", trace.display()));
     assert!(ended.status.success(), "{}", said(&ended));
     let steps = std::fs::read_to_string(&trace).unwrap().lines().count();
-    let [before, after] = [ground.digest("first"), whole.digest("first")];
+    let [before, after] = [ground.digest(out), whole.digest(out)];
     assert!(steps > 100 && before != after);
-    // The last ones exchange and remove folders.
-    for step in (1..steps.saturating_sub(50)).step_by(19).chain(steps - 50..=steps) {
-        let killed = copy();
-        assert!(!add(&killed, &format!("crash:{step}")).status.success(), "step {step}");
-        if !killed.path("first").exists() {
-            panic!("step {step}: the result is gone");
-        }
-        let found = killed.digest("first");
+    let last = (steps - 50..=steps).step_by(last_stride);
+    for step in (1..steps - 50).step_by(stride).chain(last) {
+        let killed = Workdir::copy_of(ground);
+        assert!(!run(&killed, &format!("crash:{step}")).status.success(), "step {step}");
+        assert!(killed.path(out).exists(), "step {step}: the result is gone");
+        let found = killed.digest(out);
         assert!(found == before || found == after, "step {step}");
-        let again = add(&killed, "");
+        let again = run(&killed, "");
         assert!(again.status.success(), "step {step}: {}", said(&again));
-        assert_eq!(killed.digest("first"), after, "step {step}");
-        let kept = std::fs::read_to_string(killed.path("first/mine/.of-a-user"));
-        assert_eq!(kept.unwrap(), "kept", "step {step}");
+        assert_eq!(killed.digest(out), after, "step {step}");
+        let mine = [ground, &killed].map(|ground| std::fs::read(ground.path(MINE)).ok());
+        assert_eq!(mine[0], mine[1], "step {step}: a file of the user's");
         assert!(left(&killed).is_empty(), "step {step}: {:?}", left(&killed));
     }
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn an_addition_that_is_killed_adds_all_documents_or_none() {
+    let ground = finished();
+    std::fs::create_dir(ground.path("first/mine")).unwrap();
+    ground.write(MINE, "kept");
+    check_killed(&ground, "first", "add first c-more.jsonl --quiet -w 1", [19, 1]);
 }
 
 #[cfg(debug_assertions)]

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(debug_assertions)]
+use crate::add::check_killed;
 use crate::add::{PROJECTED, documents, finished, left};
 use crate::workdir::{Workdir, said};
 
-/// Returns the rows of a table with the ids of documents in place of their numbers. Left out are `section`, which begins
-/// anew in documents that were added, and intervals, whose random draws depend on the numbers.
+/// Returns the rows of a table with the ids of documents in place of their numbers. Leaves out `section`, which restarts
+/// at 0 in added documents, and intervals, whose random draws depend on the numbers.
 fn rows_by_id(ground: &Workdir, out: &str, table: &str) -> Vec<BTreeMap<String, String>> {
     let ids: BTreeMap<String, String> = ground
         .table(&format!("{out}/documents"))
@@ -172,36 +174,14 @@ fn a_trained_result_keeps_its_sample_when_documents_leave() {
     assert_eq!(by_id(), before);
 }
 
-/// Every step of a removal is a place where it may be killed.
 #[cfg(debug_assertions)]
 #[test]
 fn a_removal_that_is_killed_removes_all_or_nothing() {
     let ground = finished();
     ground.succeed("add first c-more.jsonl --quiet -w 2");
     ground.write("gone", "1-3\n3-5\n");
-    let remove = |ground: &Workdir, fault: &str| {
-        let mut command = ground.command("remove first --ids gone --missing skip --quiet -w 1");
-        if !fault.is_empty() {
-            command.env("TOPICMILL_FAULT", fault);
-        }
-        command.output().unwrap()
-    };
-    let whole = Workdir::copy_of(&ground);
-    let trace = whole.path("trace");
-    assert!(remove(&whole, &format!("count:{}", trace.display())).status.success());
-    let steps = std::fs::read_to_string(&trace).unwrap().lines().count();
-    let [before, after] = [ground.digest("first"), whole.digest("first")];
-    assert!(steps > 100 && before != after);
-    for step in (1..steps.saturating_sub(40)).step_by(23).chain((steps - 40..=steps).step_by(2)) {
-        let killed = Workdir::copy_of(&ground);
-        assert!(!remove(&killed, &format!("crash:{step}")).status.success(), "step {step}");
-        let found = killed.digest("first");
-        assert!(found == before || found == after, "step {step}");
-        let again = remove(&killed, "");
-        assert!(again.status.success(), "step {step}: {}", said(&again));
-        assert_eq!(killed.digest("first"), after, "step {step}");
-        assert!(left(&killed).is_empty(), "step {step}: {:?}", left(&killed));
-    }
+    let line = "remove first --ids gone --missing skip --quiet -w 1";
+    check_killed(&ground, "first", line, [23, 2]);
 }
 
 #[test]

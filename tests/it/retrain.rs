@@ -201,30 +201,7 @@ fn a_result_that_was_trained_again_is_that_of_its_job() {
 #[test]
 fn a_training_that_is_killed_leaves_the_result_before_or_after_it() {
     let ground = changed();
-    let retrain = |ground: &Workdir, fault: &str| {
-        let mut command = ground.command("retrain old --quiet -w 1");
-        if !fault.is_empty() {
-            command.env("TOPICMILL_FAULT", fault);
-        }
-        command.output().unwrap()
-    };
-    let whole = Workdir::copy_of(&ground);
-    let trace = whole.path("trace");
-    let ended = retrain(&whole, &format!("count:{}", trace.display()));
-    assert!(ended.status.success(), "{}", said(&ended));
-    let steps = std::fs::read_to_string(&trace).unwrap().lines().count();
-    let [before, after] = [ground.digest("old"), whole.digest("old")];
-    assert!(steps > 100 && before != after);
-    for step in (1..steps - 40).step_by(37).chain((steps - 40..=steps).step_by(4)) {
-        let killed = Workdir::copy_of(&ground);
-        assert!(!retrain(&killed, &format!("crash:{step}")).status.success(), "step {step}");
-        let found = killed.digest("old");
-        assert!(found == before || found == after, "step {step}");
-        let again = retrain(&killed, "");
-        assert!(again.status.success(), "step {step}: {}", said(&again));
-        assert_eq!(killed.digest("old"), after, "step {step}");
-        assert!(left(&killed).is_empty(), "step {step}: {:?}", left(&killed));
-    }
+    add::check_killed(&ground, "old", "retrain old --quiet -w 1", [37, 4]);
 }
 
 #[test]

@@ -12,9 +12,10 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 
 use super::CorpusError;
+use super::document::DocumentStatus;
 use super::labels::Label;
 use super::phrases::Phrase;
-use super::shard::{Columns, ShardReader, damaged, hash_file, opening};
+use super::shard::{Columns, ShardInfo, ShardReader, damaged, hash_file, opening};
 
 /// Path of a [`Collection`] in the output folder.
 pub const COLLECTION_FILE: &str = "corpus/collection.json";
@@ -148,6 +149,28 @@ pub struct ShardEntry {
 }
 
 impl ShardEntry {
+    /// Describes the finished shard in the file at `path`.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn of(
+        path: &Path,
+        info: &ShardInfo,
+        first_document: u64,
+        first_section: u64,
+    ) -> Result<Self, CorpusError> {
+        let (bytes, sha256) = hash_file(path).map_err(CorpusError::io(path))?;
+        Ok(Self {
+            first_document,
+            documents: info.documents,
+            documents_with_terms: DocumentStatus::with_terms(&info.by_status),
+            tokens: info.tokens,
+            first_section,
+            bytes,
+            sha256: hex::encode(sha256),
+        })
+    }
+
     /// Opens the shard's file, at `path`.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 //! Every input document keeps its row: if something goes wrong, its [`DocumentStatus`] says so; no row is ever missing.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use lda::infer::Bag;
@@ -69,6 +70,22 @@ impl DocumentStatus {
     /// Returns the status with this name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|s| s.name() == name)
+    }
+
+    /// Returns the numbers of documents by name, as a collection lists them, given those of some shards, each indexed by
+    /// `DocumentStatus as usize`.
+    pub fn by_name<'a>(
+        shards: impl Iterator<Item = &'a [u64; Self::ALL.len()]> + Clone,
+    ) -> BTreeMap<String, u64> {
+        let listed = Self::ALL.into_iter().filter(|&status| status != Self::Removed);
+        let count = |status: Self| shards.clone().map(|counts| counts[status as usize]).sum();
+        listed.map(|status| (status.name().to_owned(), count(status))).collect()
+    }
+
+    /// Returns how many of these documents, counted by status, have tokens in the vocabulary.
+    pub fn with_terms(by_status: &[u64; Self::ALL.len()]) -> u64 {
+        let statuses = Self::ALL.iter().zip(by_status);
+        statuses.filter(|(status, _)| status.has_terms()).map(|(_, documents)| documents).sum()
     }
 
     /// Returns whether the document has tokens in the vocabulary, so that it can be sampled and projected.

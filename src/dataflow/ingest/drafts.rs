@@ -279,14 +279,6 @@ pub(super) struct WrittenShard {
     pub(super) sha256: [u8; 32],
 }
 
-impl WrittenShard {
-    /// Returns the number of documents that have tokens in the vocabulary.
-    pub(super) fn documents_with_terms(&self) -> u64 {
-        let statuses = DocumentStatus::ALL.iter().zip(self.by_status);
-        statuses.filter(|(status, _)| status.has_terms()).map(|(_, documents)| documents).sum()
-    }
-}
-
 /// Rewrites a draft as a shard in final term ids, joins phrases, counts labels, and publishes the shard.
 pub(super) fn rewrite(
     process: &Process,

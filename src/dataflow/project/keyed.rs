@@ -216,7 +216,7 @@ impl<K: Key + ?Sized, S: Sums + Clone> KeyedSums<K, S> {
         bucket % self.worker.workers as u64 == self.worker.index as u64
     }
 
-    /// Whether this worker owns a key of a bucket of so many.
+    /// Whether this worker may own keys of the bucket with this number, where there are `buckets`.
     pub(super) fn owns_some(&self, [bucket, buckets]: [u64; 2]) -> bool {
         buckets != self.buckets || self.owns_bucket(bucket)
     }

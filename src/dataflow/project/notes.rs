@@ -4,7 +4,7 @@ use super::ProjectPlan;
 use crate::dataflow::process::Process;
 use crate::dataflow::shares::Shares;
 use crate::failure::Failure;
-use crate::tables::notes::{PartNote, read_json};
+use crate::tables::notes::{PartNote, read_sound_json};
 use crate::tables::tally::Tally;
 use crate::tables::{FileMetadata, PartInfo, part_name};
 use corpus::collection::Collection;
@@ -19,7 +19,7 @@ fn read_note(
     metadata: &FileMetadata,
     number: usize,
 ) -> Result<Option<NotedPart<Vec<i64>>>, Failure> {
-    let note: Option<PartNote> = read_json(&process.output.local(&PartNote::name(number))?)?;
+    let note: Option<PartNote> = read_sound_json(&process.output.local(&PartNote::name(number))?)?;
     let (tables, shares) = (tables(collection), Shares::of(process, collection));
     let is_current = |note: &PartNote| {
         note.model_hash == metadata.model_hash

@@ -16,7 +16,7 @@ use super::ProjectPlan;
 use crate::dataflow::gather::all_gather;
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
-use crate::tables::notes::read_json;
+use crate::tables::notes::read_sound_json;
 use crate::tables::output::NOTES_FOLDER;
 use crate::tables::trend_columns::TrendColumn;
 use crate::tables::{FileMetadata, PartInfo};
@@ -66,7 +66,7 @@ impl StoredSums {
                 && stored.collection_hash == collection_hash(collection, stored.generations)
                 && later.iter().all(|change| change.removed == 0)
         };
-        let stored: Option<Self> = read_json(&process.output.local(SUMS)?)?;
+        let stored: Option<Self> = read_sound_json(&process.output.local(SUMS)?)?;
         let Some(stored) = stored.filter(is_current) else {
             return Ok(None);
         };
