@@ -289,11 +289,9 @@ impl Follower<'_> {
                 None => break,
             }
         }
-        if self.refused == 0 {
-            // Lines that were refused stay.
-            if Disk.names(&folder)?.is_empty() {
-                store::remove_folder(&folder).map_err(Failure::io(&folder))?;
-            }
+        // Lines that were refused stay.
+        if Disk.names(&folder)?.is_empty() {
+            store::remove_folder(&folder).map_err(Failure::io(&folder))?;
         }
         self.end()
     }
