@@ -174,7 +174,7 @@ impl Fit {
     ///
     /// ```
     /// # use lda::evaluate::drift::Fit;
-    /// let reference = Fit { documents: 4, sum: -28.0, squares: 208.0 }; // −5, −7, −7, −9
+    /// let reference = Fit { documents: 4, sum: -28.0, squares: 204.0 }; // −5, −7, −7, −9
     /// let new = Fit { documents: 2, sum: -20.0, squares: 202.0 }; // −9, −11
     /// let [deviations, errors] = new.compared_with(&reference).map(Option::unwrap);
     /// assert!((deviations + 3.0 / (8.0_f64 / 3.0).sqrt()).abs() < 1e-12);
