@@ -30,11 +30,13 @@ use crate::failure::{Exit, Failure};
 use crate::tables::output::JOB_FILE;
 use corpus::collection::Collection;
 use corpus::compression::read_within;
+use corpus::draft::Drafter;
 use corpus::phrases::{self, Phrase};
 use corpus::settings::{
-    CorpusSettings, PhraseSettings, SampleSettings, SampleSize, SectionSize, TokenSettings,
-    VocabularySettings,
+    CorpusSettings, PhraseSettings, SampleSettings, SampleSize, SectionSize, StopWords,
+    TokenSettings, VocabularySettings,
 };
+use corpus::stop_words::StopWordsByLanguage;
 use corpus::synth_settings::SynthSettings;
 use corpus::tokenizer::Tokenizer;
 use files::NamedFile;
@@ -300,6 +302,17 @@ impl Job {
         }
         passes.extend(phrases::rules(found));
         Ok(Tokenizer::new(&self.tokens).with_rules(&passes))
+    }
+
+    /// Returns the drafter of the job's documents, with its [`tokenizer`](Self::tokenizer).
+    ///
+    /// # Errors
+    /// Like `tokenizer`.
+    pub(crate) fn drafter(&self, found: &[Phrase]) -> Result<Drafter, Failure> {
+        let drafter = Drafter::new(self.tokenizer(found)?);
+        let by_language = self.vocabulary.stop_words.contains(&StopWords::ByLanguage);
+        let stop_words = by_language.then(|| StopWordsByLanguage::new(&self.tokens));
+        Ok(stop_words.into_iter().fold(drafter, Drafter::stopping))
     }
 
     /// Reads the knowledge for the job's tree.

@@ -14,7 +14,7 @@ use crate::config::{Job, Template};
 use crate::plan::preview::{Preview, PreviewColumn, is_text_name, preview};
 use crate::plan::survey::Survey;
 use corpus::formats::{self, FALLBACK, Format};
-use corpus::settings::Markup;
+use corpus::settings::{Markup, StopWords};
 use corpus::stop_words;
 use store::is_remote;
 
@@ -297,7 +297,7 @@ fn has_header(word: &str) -> bool {
 }
 
 /// The metadata columns of volumes of Extracted Features.
-const VOLUME_METADATA: [&str; 6] = ["title", "author", "year", "language", "genre", "rights"];
+const VOLUME_METADATA: [&str; 5] = ["title", "author", "year", "genre", "rights"];
 
 /// Sets the columns; without records, a document is a file.
 fn set_columns(
@@ -313,6 +313,9 @@ fn set_columns(
     if preview.formats[..] == ["htrc"] {
         if !template.has("corpus.metadata") {
             template.set("corpus.metadata", VOLUME_METADATA.to_vec())?;
+            if !template.has("corpus.identify_language") {
+                template.set("corpus.identify_language", true)?;
+            }
             if !template.has("project.trends") {
                 template.set("project.trends", vec!["year"])?;
             }
@@ -473,8 +476,11 @@ fn stop_words_row(job: &Job, survey: &Survey) -> Result<Option<(&'static str, St
     if words == 0 {
         return Ok(None);
     }
-    let mut text =
-        format!("{} of {}", figures::counted(words as u64, "word"), stop_words::names(lists));
+    let mut text = if lists.contains(&StopWords::ByLanguage) {
+        "those of the language of each document".to_owned()
+    } else {
+        format!("{} of {}", figures::counted(words as u64, "word"), stop_words::names(lists))
+    };
     let dropped = survey.tokens.saturating_sub(survey.kept_tokens);
     if dropped > 0 {
         let share = 100.0 * dropped as f64 / survey.tokens as f64;

@@ -168,6 +168,7 @@ fn held_out(train: &TrainSummary) -> Option<String> {
 fn stopped(ingest: &IngestSummary) -> String {
     let share = 100.0 * ingest.tokens_stopped as f64 / ingest.tokens_total as f64;
     let of_lists = match ingest.stop_words {
+        _ if ingest.by_language => "those of the language of each document".to_owned(),
         0 => "the most frequent terms".to_owned(),
         words => format!("{} of the lists", figures::grouped(words)),
     };
@@ -493,6 +494,8 @@ mod tests {
             ..IngestSummary::default()
         };
         assert_eq!(stopped(&ingest), "1,298 of the lists; they are 41.3 % of the tokens");
+        let own = IngestSummary { by_language: true, ..ingest.clone() };
+        assert!(stopped(&own).starts_with("those of the language of each document;"));
         let top = IngestSummary { stop_words: 0, ..ingest };
         assert!(stopped(&top).starts_with("the most frequent terms;"));
     }

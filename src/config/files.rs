@@ -35,7 +35,7 @@ impl Job {
         let lists = self.vocabulary.stop_words.iter();
         let lists = lists.filter_map(|list| match list {
             StopWords::File(path) => Some(("vocabulary.stop_words", path)),
-            StopWords::Language(_) => None,
+            StopWords::Language(_) | StopWords::ByLanguage => None,
         });
         let digest = |(key, path): (&'static str, &PathBuf)| {
             let contents = read_plain(path).map_err(|error| {

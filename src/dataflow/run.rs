@@ -271,6 +271,7 @@ impl Run<'_> {
             bytes_per_second: collection.input_bytes as f64 / seconds,
             tokens_total: collection.tokens_total,
             stop_words: stop_words::load(&job.vocabulary.stop_words, &job.tokens)?.len() as u64,
+            by_language: job.vocabulary.stop_words.contains(&StopWords::ByLanguage),
             tokens_stopped: collection.tokens_stopped,
             terms: collection.terms_kept,
             phrases: (job.phrases.detection).map(|_| collection.phrases.len() as u64),

@@ -66,8 +66,10 @@ pub(crate) struct IngestSummary {
     pub(crate) bytes_per_second: f64,
     /// Tokens found, in the vocabulary or not.
     pub(crate) tokens_total: u64,
-    /// Words of the stop lists.
+    /// Words of the stop lists, those of all languages included if each document has its own.
     pub(crate) stop_words: u64,
+    /// Whether the language of each document decides on its stop words.
+    pub(crate) by_language: bool,
     /// Tokens that are stop words.
     pub(crate) tokens_stopped: u64,
     /// Terms in the vocabulary.

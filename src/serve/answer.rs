@@ -101,7 +101,7 @@ impl<'m> Answerer<'m> {
             about: About {
                 model,
                 strict,
-                bagger: Bagger::new(&model.tokenizer, &model.vocabulary),
+                bagger: Bagger::new(&model.drafter, &model.vocabulary),
                 inference: StreamInference::new(model),
             },
         }

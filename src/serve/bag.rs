@@ -4,7 +4,6 @@
 //! and terms are forgotten from time to time, so that a stream of any length takes the same memory.
 
 use corpus::draft::Drafter;
-use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary::{TermMap, Vocabulary};
 use corpus::{RawDocument, ShardDocument};
 
@@ -13,7 +12,8 @@ const MOST_TERMS: usize = 1 << 17;
 
 /// Counts the terms of documents one after another, reusing buffers.
 pub(crate) struct Bagger<'a> {
-    tokenizer: &'a Tokenizer,
+    /// One that has seen nothing.
+    fresh: &'a Drafter,
     vocabulary: &'a Vocabulary,
     drafter: Drafter,
     map: TermMap,
@@ -22,12 +22,12 @@ pub(crate) struct Bagger<'a> {
 }
 
 impl<'a> Bagger<'a> {
-    /// Creates one for texts that `tokenizer` cuts.
-    pub(crate) fn new(tokenizer: &'a Tokenizer, vocabulary: &'a Vocabulary) -> Self {
+    /// Creates one whose documents are drafted as `fresh` drafts them, which has seen nothing.
+    pub(crate) fn new(fresh: &'a Drafter, vocabulary: &'a Vocabulary) -> Self {
         Self {
-            tokenizer,
+            fresh,
             vocabulary,
-            drafter: Drafter::new(tokenizer.clone()),
+            drafter: fresh.clone(),
             map: TermMap::new(0, vocabulary.kept()),
             most_terms: MOST_TERMS,
             document: ShardDocument::default(),
@@ -37,7 +37,7 @@ impl<'a> Bagger<'a> {
     /// Returns the document's bag of words over the vocabulary.
     pub(crate) fn count(&mut self, raw: RawDocument<'_>) -> &ShardDocument {
         if self.drafter.terms().len() > self.most_terms {
-            self.drafter = Drafter::new(self.tokenizer.clone());
+            self.drafter = self.fresh.clone();
             self.map = TermMap::new(0, self.vocabulary.kept());
         }
         self.drafter.draft(raw, &mut self.document);
@@ -52,8 +52,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use corpus::Body;
     use corpus::settings::TokenSettings;
+    use corpus::tokenizer::Tokenizer;
     use corpus::vocabulary::{TermStatus, VocabularyTerm};
 
     const SETTINGS: TokenSettings = TokenSettings { min_length: 1, ..TokenSettings::DEFAULT };
@@ -74,15 +74,6 @@ mod tests {
         Vocabulary::from_terms(kept.into_iter().chain(others).collect()).unwrap()
     }
 
-    fn raw(text: &str) -> RawDocument<'_> {
-        RawDocument {
-            source_id: "x".into(),
-            group: None,
-            metadata: Vec::new(),
-            body: Body::Text { text: text.into(), repaired: false },
-        }
-    }
-
     proptest! {
         /// Compares with ingest: all drafted, then all rewritten. Forgetting changes nothing.
         #[test]
@@ -91,19 +82,19 @@ mod tests {
             most_terms in 0..6_usize,
         ) {
             let vocabulary = vocabulary();
-            let tokenizer = Tokenizer::new(&SETTINGS);
-            let mut drafter = Drafter::new(tokenizer.clone());
+            let fresh = Drafter::new(Tokenizer::new(&SETTINGS));
+            let mut drafter = fresh.clone();
             let drafts: Vec<ShardDocument> = documents.iter().map(|text| {
                 let mut draft = ShardDocument::default();
-                drafter.draft(raw(text), &mut draft);
+                drafter.draft(RawDocument::of_text(text), &mut draft);
                 draft
             }).collect();
             let mut map = TermMap::new(0, vocabulary.kept());
             map.extend(drafter.terms(), &vocabulary);
-            let mut bagger = Bagger { most_terms, ..Bagger::new(&tokenizer, &vocabulary) };
+            let mut bagger = Bagger { most_terms, ..Bagger::new(&fresh, &vocabulary) };
             for (text, mut expected) in documents.iter().zip(drafts) {
                 map.remap(&mut expected);
-                prop_assert_eq!(bagger.count(raw(text)), &expected);
+                prop_assert_eq!(bagger.count(RawDocument::of_text(text)), &expected);
             }
         }
     }

@@ -9,10 +9,10 @@ use crate::dataflow::side_model::maxent::is_ours;
 use crate::failure::Failure;
 use crate::result::OpenedResult;
 use crate::tables::output::MADE_AGAIN;
+use corpus::draft::Drafter;
 use corpus::labels::Label;
 use corpus::phrases::Phrase;
 use corpus::settings::CorpusSettings;
-use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary::Vocabulary;
 use lda::infer::labels::LabelModel;
 use lda::infer::maxent::Classifier;
@@ -26,7 +26,7 @@ pub struct StreamModel {
     /// Keys of id, text and metadata; limits.
     pub(crate) corpus: CorpusSettings,
     /// Cuts texts, and joins the phrases of the collection.
-    pub(crate) tokenizer: Tokenizer,
+    pub(crate) drafter: Drafter,
     /// Which topics and labels are listed.
     pub(crate) project: ProjectSettings,
     /// How they are inferred.
@@ -80,7 +80,7 @@ impl StreamModel {
         let (phrases, labels) = found_in_collection(job, result)?;
         Ok(Self {
             corpus: job.corpus.clone(),
-            tokenizer: job.tokenizer(&phrases)?,
+            drafter: job.drafter(&phrases)?,
             project: job.project.clone(),
             infer,
             seed: job.model.seed,

@@ -314,9 +314,10 @@ fn stop_words_of_each_language_are_dropped() {
     let output = place
         .fed("topics - --topics 2 --set vocabulary.max_share=0.6 --output out", text.as_bytes());
     let told = said(&output);
-    assert!(told.contains("stop words of each are dropped"), "{told}");
+    assert!(told.contains("each document loses the stop words of its own"), "{told}");
     let job = fs::read_to_string(place.path("out.toml")).expect("written");
-    assert!(job.contains("stop_words = [\"de\", \"en\"]"), "{job}");
+    assert!(job.contains("stop_words = [\"by-language\"]"), "{job}");
+    assert!(job.contains("identify_language = true"), "{job}");
 }
 
 #[test]
@@ -362,7 +363,11 @@ fn texts_without_spaces_are_not_lost_among_others() {
     let page = String::from_utf8(output.stdout.clone()).expect("UTF-8");
     assert!(page.contains("200 ok") && page.contains("散步"), "{page}");
     assert!(page.contains("stop words  ") && page.contains(" % of the tokens"), "{page}");
-    assert!(said(&output).contains("en, zh: stop words of each are dropped"), "{}", said(&output));
+    assert!(
+        said(&output).contains("en, zh: each document loses the stop words of its own"),
+        "{}",
+        said(&output)
+    );
     // A rule without a dictionary makes them sentences of one word, and those that are too long are dropped.
     let rule = "--set tokens.rule=letters --set tokens.max_length=14 --output other";
     let said = said(&place.output(&format!("{topics} {rule}")));

@@ -113,6 +113,14 @@ pub struct RawDocument<'a> {
     pub body: Body<'a>,
 }
 
+impl<'a> RawDocument<'a> {
+    /// Returns a document that is a text, without an id, volume or metadata.
+    pub fn of_text(text: &'a str) -> Self {
+        let body = Body::Text { text: text.into(), repaired: false };
+        Self { source_id: Cow::default(), group: None, metadata: Vec::new(), body }
+    }
+}
+
 /// The content of a document.
 #[derive(Clone, Debug)]
 pub enum Body<'a> {

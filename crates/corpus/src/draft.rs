@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 
 use super::document::{Body, DocumentStatus, RawDocument, ShardDocument, set};
+use super::language::nearest;
+use super::stop_words::StopWordsByLanguage;
 use super::terms::TermCounter;
 use super::tokenizer::Tokenizer;
 
@@ -18,7 +20,7 @@ const MAX_TOKENS: u32 = i32::MAX as u32;
 /// use corpus::draft::Drafter;
 /// use corpus::settings::TokenSettings;
 /// use corpus::tokenizer::Tokenizer;
-/// use corpus::{Body, DocumentStatus, RawDocument, ShardDocument};
+/// use corpus::{DocumentStatus, RawDocument, ShardDocument};
 ///
 /// let mut drafter = Drafter::new(Tokenizer::new(&TokenSettings {
 ///     min_length: 1,
@@ -26,9 +28,7 @@ const MAX_TOKENS: u32 = i32::MAX as u32;
 ///     ..TokenSettings::DEFAULT
 /// }));
 /// let mut document = ShardDocument::default();
-/// let body = Body::Text { text: "To be, or not to be".into(), repaired: false };
-/// let raw = RawDocument { source_id: "III.1".into(), group: None, metadata: vec![], body };
-/// drafter.draft(raw, &mut document);
+/// drafter.draft(RawDocument::of_text("To be, or not to be"), &mut document);
 /// assert_eq!((document.status, document.tokens_total), (DocumentStatus::Ok, 6));
 /// assert_eq!(drafter.terms().term(document.terms[0]), "to");
 /// assert_eq!(document.counts, [2, 2, 1, 1]);
@@ -37,6 +37,8 @@ const MAX_TOKENS: u32 = i32::MAX as u32;
 pub struct Drafter {
     tokenizer: Tokenizer,
     counter: TermCounter,
+    /// The stop words of each language, if documents have those of their own.
+    stop_words: Option<StopWordsByLanguage>,
     keeps_order: bool,
     /// The local ids of the tokens of the text being drafted, if their order is kept.
     sequence: Vec<u32>,
@@ -45,7 +47,20 @@ pub struct Drafter {
 impl Drafter {
     /// Creates a drafter that has seen nothing.
     pub fn new(tokenizer: Tokenizer) -> Self {
-        Self { tokenizer, counter: TermCounter::new(), keeps_order: false, sequence: Vec::new() }
+        Self {
+            tokenizer,
+            counter: TermCounter::new(),
+            stop_words: None,
+            keeps_order: false,
+            sequence: Vec::new(),
+        }
+    }
+
+    /// Makes the stop words of each document's language terms of their own.
+    #[must_use]
+    pub fn stopping(mut self, by_language: StopWordsByLanguage) -> Self {
+        self.stop_words = Some(by_language);
+        self
     }
 
     /// Makes sequences instead of bags: `terms` has every token of a text, in order, each with count 1.
@@ -67,6 +82,7 @@ impl Drafter {
         }
         out.tokens_stopped = 0;
         self.counter.begin_document();
+        let language = self.stop_words.as_ref().and_then(|_| nearest(&raw.body));
         let read = |repaired| if repaired { DocumentStatus::Repaired } else { DocumentStatus::Ok };
         let status = match raw.body {
             Body::Text { text, repaired } => {
@@ -79,6 +95,11 @@ impl Drafter {
             }
             Body::Missing { status, .. } => status,
         };
+        if let Some((stop_words, code)) = self.stop_words.as_mut().zip(language) {
+            let own = stop_words.of(code, &mut self.counter);
+            self.counter.replace(own);
+            self.sequence.iter_mut().for_each(|id| *id = own.get(id).copied().unwrap_or(*id));
+        }
         let total = self.counter.end_document(&mut out.terms, &mut out.counts);
         if self.keeps_order {
             std::mem::swap(&mut out.terms, &mut self.sequence);
@@ -136,7 +157,8 @@ impl Drafter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::TokenSettings;
+    use crate::settings::{StopWords, TokenSettings};
+    use crate::stop_words;
 
     fn drafter() -> Drafter {
         Drafter::new(Tokenizer::new(&TokenSettings {
@@ -213,6 +235,34 @@ mod tests {
             let mut held: Vec<_> = held.zip(out.counts.iter().copied()).collect();
             held.sort_by_key(|held| expected.iter().position(|other| other == held));
             assert_eq!((held, out.status), (expected, DocumentStatus::Ok));
+        }
+    }
+
+    #[test]
+    fn stop_words_are_those_of_the_language_of_a_document() {
+        let tokens = TokenSettings { min_length: 1, ..TokenSettings::DEFAULT };
+        let mut drafter = drafter().stopping(StopWordsByLanguage::new(&tokens));
+        let list = stop_words::load(&[StopWords::ByLanguage], &tokens).unwrap();
+        let (english, german) = (
+            "The men who die in the war are not the ones who have made it, and that is what they say",
+            "Die Leute, die in dem Krieg sterben, sind nicht die, die ihn gemacht haben, und das war so",
+        );
+        for (text, stopped, kept) in [
+            (english, ["the (en)", "are (en)"], ["die", "war"]),
+            (german, ["die (de)", "war (de)"], ["krieg", "leute"]),
+            ("the die", ["the (en)", "the (en)"], ["die", "die"]),
+        ] {
+            for keeps_order in [false, true] {
+                drafter.keeps_order = keeps_order;
+                let mut out = ShardDocument::default();
+                drafter.draft(RawDocument::of_text(text), &mut out);
+                let has = |word: &str| out.terms.iter().any(|&id| drafter.terms().term(id) == word);
+                assert!(stopped.iter().all(|word| has(word) && list.contains(*word)), "{text}");
+                assert!(kept.iter().all(|word| has(word) && !list.contains(*word)), "{text}");
+                assert!(!has("the") && !has("und"), "{text}");
+                let words = text.split(' ').count();
+                assert_eq!(out.counts.iter().sum::<u32>() as usize, words);
+            }
         }
     }
 

@@ -227,10 +227,9 @@ fn check(
              corpus.counts out of the job",
             names.join(", ")
         )
-    } else if gives_counts && settings.languages.is_some() {
-        "holds counts of words, not texts whose language can be identified; take corpus.identify_language and \
-         corpus.languages out of the job (volumes of Extracted Features have a language of their own: name it in \
-         corpus.metadata, or filter by htrc.languages)"
+    } else if format.is_counts && !format.is_volume() && settings.languages.is_some() {
+        "holds counts of terms, not texts whose language can be identified; take corpus.identify_language and \
+         corpus.languages out of the job"
     } else if gives_counts && settings.needs_order {
         "holds counts of words, without the order that [phrases] needs; read texts instead, or take [phrases] out of \
          the job"

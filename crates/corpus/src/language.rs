@@ -54,14 +54,43 @@ pub fn is_code(code: &str) -> bool {
 /// assert_eq!(identify("f017 f044 f9921"), "und");
 /// ```
 pub fn identify(text: &str) -> &'static str {
+    let found = detect(text).filter(|&(_, confidence)| confidence >= LEAST_CONFIDENCE);
+    found.map_or(UNDETERMINED, |(code, _)| code)
+}
+
+/// Returns the code of the language that a document is most likely in, however unsure; `None` without words.
+pub(crate) fn nearest(body: &Body<'_>) -> Option<&'static str> {
+    detect(&words_of(body)?).map(|(code, _)| code)
+}
+
+/// Returns the code of the nearest language of a text's beginning, and the confidence in it, 0 to 1.
+fn detect(text: &str) -> Option<(&'static str, f64)> {
     let end = text.char_indices().nth(CHARACTERS);
     let start = end.map_or(text, |(end, _)| &text[..end]);
     if is_lao(start) {
-        return LAO;
+        return Some((LAO, 1.0));
     }
-    let found = whatlang::detect(start).filter(|found| found.confidence() >= LEAST_CONFIDENCE);
-    let code = |found: whatlang::Info| LANGUAGES.iter().find(|known| known.1 == found.lang());
-    found.and_then(code).map_or(UNDETERMINED, |known| known.0)
+    let found = whatlang::detect(start)?;
+    let known = LANGUAGES.iter().find(|known| known.1 == found.lang())?;
+    Some((known.0, found.confidence()))
+}
+
+/// Returns a document's text; of counts of words the most frequent ones, which are function words, in any text.
+fn words_of<'b>(body: &'b Body<'_>) -> Option<Cow<'b, str>> {
+    match body {
+        Body::Text { text, .. } => Some(Cow::Borrowed(text)),
+        Body::Counts { counts, words: true, .. } => {
+            let mut sorted: Vec<_> = counts.iter().map(|(word, count)| (!count, &**word)).collect();
+            let frequent = sorted.len().min(CHARACTERS);
+            if frequent < sorted.len() {
+                sorted.select_nth_unstable(frequent);
+            }
+            sorted[..frequent].sort_unstable();
+            let words: Vec<&str> = sorted[..frequent].iter().map(|&(_, word)| word).collect();
+            Some(Cow::Owned(words.join(" ")))
+        }
+        Body::Counts { .. } | Body::Missing { .. } => None,
+    }
 }
 
 /// Returns whether most letters of a text are Lao.
@@ -71,14 +100,13 @@ fn is_lao(text: &str) -> bool {
     2 * lao.count() > letters().count()
 }
 
-/// Adds the language of its text to a document, as its last column; drops the text if `kept` has languages, but not
+/// Adds the language of its words to a document, as its last column; drops the words if `kept` has languages, but not
 /// this one.
 pub(super) fn add_to(document: &mut RawDocument<'_>, kept: &[String]) {
-    let Body::Text { text, .. } = &document.body else {
+    let Some(language) = words_of(&document.body).map(|words| identify(&words)) else {
         document.metadata.push(None);
         return;
     };
-    let language = identify(text);
     document.metadata.push(Some(Cow::Borrowed(language)));
     if !kept.is_empty() && kept.iter().all(|code| code != language) {
         let problem = format!("its language is {language}");

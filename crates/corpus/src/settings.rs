@@ -246,9 +246,14 @@ pub enum StopWords {
     Language(String),
     /// A file, one word per line, `#` comments.
     File(PathBuf),
+    /// For each document, the list of the language that it is in.
+    ByLanguage,
 }
 
 impl StopWords {
+    /// The word for [`ByLanguage`](Self::ByLanguage).
+    pub const BY_LANGUAGE: &str = "by-language";
+
     /// Whether a list of this name is a file rather than a language's.
     pub fn is_file(name: &str) -> bool {
         name.contains('/') || name.ends_with(".txt")
@@ -257,7 +262,11 @@ impl StopWords {
 
 impl From<String> for StopWords {
     fn from(name: String) -> Self {
-        if Self::is_file(&name) { Self::File(name.into()) } else { Self::Language(name) }
+        match &*name {
+            Self::BY_LANGUAGE => Self::ByLanguage,
+            _ if Self::is_file(&name) => Self::File(name.into()),
+            _ => Self::Language(name),
+        }
     }
 }
 

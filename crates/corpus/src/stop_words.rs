@@ -9,10 +9,12 @@
 //! "don't" stops "don" and "t". Stop words are removed when the vocabulary is pruned; their tokens are counted before
 //! that, and `documents` has their number.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::CorpusError;
+use super::language::is_code;
 use super::settings::{StopWords, TokenSettings};
+use super::terms::TermCounter;
 use super::tokenizer::Tokenizer;
 use super::word_file::{self, without_comment};
 
@@ -40,6 +42,7 @@ pub fn load(lists: &[StopWords], tokens: &TokenSettings) -> Result<BTreeSet<Stri
             words.insert(token.to_owned());
         });
     };
+    let mut is_by_language = false;
     for source in lists {
         match source {
             StopWords::Language(name) => {
@@ -55,9 +58,52 @@ pub fn load(lists: &[StopWords], tokens: &TokenSettings) -> Result<BTreeSet<Stri
                 let text = word_file::read("vocabulary.stop_words", path)?;
                 text.lines().map(without_comment).for_each(&mut add);
             }
+            StopWords::ByLanguage => is_by_language = true,
+        }
+    }
+    if is_by_language {
+        for code in languages().filter(|code| is_code(code)) {
+            let own = load(&[StopWords::Language(code.to_owned())], tokens)?;
+            words.extend(own.iter().map(|word| marked(word, code)));
         }
     }
     Ok(words)
+}
+
+/// Returns the term for a stop word in documents of one language, which may be a content word in another: `die (de)`.
+fn marked(word: &str, code: &str) -> String {
+    format!("{word} ({code})")
+}
+
+/// The stop words of the languages that documents are in. In documents of its language a stop word counts as a term of
+/// its own, `die (de)`, which [`load`] has in the list.
+#[derive(Clone, Debug)]
+pub struct StopWordsByLanguage {
+    tokens: TokenSettings,
+    /// The local ids of the stop words of each language met, and of the terms that they become.
+    by_language: BTreeMap<&'static str, BTreeMap<u32, u32>>,
+}
+
+impl StopWordsByLanguage {
+    /// Creates one that has met no language, for texts that are cut in this way.
+    pub fn new(tokens: &TokenSettings) -> Self {
+        Self { tokens: tokens.clone(), by_language: BTreeMap::new() }
+    }
+
+    /// Returns the local ids in `terms` of the stop words of a language, and those of the terms that they become; none
+    /// for a language without a list.
+    pub(crate) fn of(
+        &mut self,
+        code: &'static str,
+        terms: &mut TermCounter,
+    ) -> &BTreeMap<u32, u32> {
+        self.by_language.entry(code).or_insert_with(|| {
+            let list = load(&[StopWords::Language(code.to_owned())], &self.tokens);
+            let words = list.unwrap_or_default();
+            let ids = |word: &String| (terms.intern(word), terms.intern(&marked(word, code)));
+            words.iter().map(ids).collect()
+        })
+    }
 }
 
 /// The languages that have a list of NLTK and another one of Stopwords ISO.
@@ -75,8 +121,11 @@ pub fn languages() -> impl Iterator<Item = &'static str> {
     codes.filter(|code| code.len() == 2).chain(["nb", "rust"])
 }
 
-/// Returns whether there is a list of this name: a language of [`languages`], or one with `-iso`.
+/// Returns whether there is a list of this name: a language of [`languages`], one with `-iso`, or `by-language`.
 pub fn is_name(name: &str) -> bool {
+    if name == StopWords::BY_LANGUAGE {
+        return true;
+    }
     let code = name.strip_suffix(ISO);
     code.map_or_else(|| languages().any(|known| known == name), |code| OF_BOTH.contains(&code))
 }
@@ -86,6 +135,7 @@ pub fn names(lists: &[StopWords]) -> String {
     let name = |list: &StopWords| match list {
         StopWords::Language(name) => name.clone(),
         StopWords::File(path) => path.display().to_string(),
+        StopWords::ByLanguage => StopWords::BY_LANGUAGE.to_owned(),
     };
     lists.iter().map(name).collect::<Vec<_>>().join(", ")
 }

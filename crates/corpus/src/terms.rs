@@ -8,6 +8,8 @@
 //! Local ids depend on the documents that a worker met: drafts have them, and
 //! [`TermMap`](super::vocabulary::TermMap) maps them to term ids of the vocabulary.
 
+use std::collections::BTreeMap;
+
 use super::tokenizer::{ShortToken, TokenSink};
 
 /// An interner of terms that counts their tokens and documents.
@@ -246,6 +248,18 @@ impl TermCounter {
             self.touched.push(id);
         }
         *in_document = in_document.saturating_add(count);
+    }
+
+    /// Counts the document's tokens of some terms as those of other terms, which it has not.
+    pub fn replace(&mut self, by: &BTreeMap<u32, u32>) {
+        self.count_pending();
+        for id in &mut self.touched {
+            if let Some(&other) = by.get(id) {
+                self.in_document[other as usize] =
+                    std::mem::take(&mut self.in_document[*id as usize]);
+                *id = other;
+            }
+        }
     }
 
     /// Ends the document: replaces `terms` and `counts` by its distinct local ids, in no particular order, and the

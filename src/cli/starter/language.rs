@@ -5,7 +5,8 @@ use crate::config::Template;
 use crate::plan::preview::Preview;
 use corpus::formats;
 use corpus::input::hint;
-use corpus::language::WITHOUT_STOP_WORDS;
+use corpus::language::{COLUMN, WITHOUT_STOP_WORDS};
+use corpus::settings::StopWords;
 use corpus::stop_words::languages;
 
 /// Languages that are written without spaces between words.
@@ -48,14 +49,20 @@ pub(super) fn set(
         match listed[..] {
             [] => template.set("vocabulary.stop_words", "none")?,
             [code] => template.set("vocabulary.stop_words", code)?,
-            _ => template.set("vocabulary.stop_words", listed.clone())?,
+            _ => {
+                template.set("vocabulary.stop_words", StopWords::BY_LANGUAGE)?;
+                let has_column = preview.metadata.iter().any(|name| name == COLUMN);
+                if !template.has("corpus.identify_language") && !has_column {
+                    template.set("corpus.identify_language", true)?;
+                }
+            }
         }
     }
     let mut row = match codes[..] {
         [] => "not recognised: no stop words are dropped (--language CODE)".to_owned(),
         [code] if requested.is_some() => format!("{code}, as requested"),
         [code] => format!("{code}, the language of most texts"),
-        _ => format!("{}: stop words of each are dropped", codes.join(", ")),
+        _ => format!("{}: each document loses the stop words of its own", codes.join(", ")),
     };
     if is_unspaced {
         row.push_str("; words are those of a dictionary");

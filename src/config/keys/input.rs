@@ -213,8 +213,8 @@ pub(super) const VOCABULARY: Section = rows! {
     "vocabulary", Some(HashedStage::Corpus);
 
     /// Words never kept: the function words of a language by its ISO 639-1 code, `"rust"` (its keywords), or a file with
-    /// one word per line (a name with `/` or ending in `.txt`). `"en-iso"`: a longer list, with frequent content words
-    /// ([FORMATS.md](FORMATS.md#stop-words)).
+    /// one word per line (a name with `/` or ending in `.txt`). `"en-iso"`: a longer list, with frequent content words.
+    /// `"by-language"`: for each document, the list of the language that it is in ([FORMATS.md](FORMATS.md#stop-words)).
     // Without a list, the largest topics consist of function words.
     stop_words: StopWords, Default("en");
     /// Treat the N most frequent terms (by documents) as stop words too.

@@ -114,7 +114,7 @@ pub(super) fn draft_all(
     source: &IngestInput,
     blocks: &BlockQueue,
 ) -> Result<(Drafted, Remarks), Failure> {
-    let mut drafter = Drafter::new(source.tokenizer.clone());
+    let mut drafter = source.drafter.clone();
     if process.job.phrases.detection.is_some() {
         drafter = drafter.in_order();
     }

@@ -13,9 +13,9 @@ use crate::dataflow::process::Process;
 use crate::failure::Failure;
 use corpus::block::BlockQueue;
 use corpus::collection::{COLLECTION_FILE, Collection};
+use corpus::draft::Drafter;
 use corpus::input::{Input, identify, is_gone};
 use corpus::phrases::Phrase;
-use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary_file::VOCABULARY_FILE;
 
 /// The input, as one process sees it.
@@ -24,7 +24,8 @@ pub(super) struct IngestInput {
     pub(super) fingerprint: String,
     /// The error of an input that is gone.
     pub(super) gone: Option<String>,
-    pub(super) tokenizer: Tokenizer,
+    /// One that has drafted nothing.
+    pub(super) drafter: Drafter,
     /// Phrases that were detected in the collection of the model that the job uses.
     pub(super) phrases: Vec<Phrase>,
 }
@@ -49,7 +50,7 @@ impl IngestInput {
             input: Arc::new(input),
             fingerprint,
             gone,
-            tokenizer: process.job.tokenizer(&phrases)?,
+            drafter: process.job.drafter(&phrases)?,
             phrases,
         })
     }

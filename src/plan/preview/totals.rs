@@ -11,9 +11,8 @@ use crate::plan::survey::{LabelCount, Survey};
 use corpus::formats::{FALLBACK, InputFile};
 use corpus::input::{self, Input, hint};
 use corpus::labels::split;
-use corpus::stop_words;
-use corpus::terms::TermCounter;
-use corpus::tokenizer::Tokenizer;
+use corpus::{RawDocument, ShardDocument, stop_words};
+
 use lda::math::special::{ln, pow};
 
 /// Tokens that show how fast distinct terms grow.
@@ -50,16 +49,17 @@ pub(super) fn add_figures(
         return Ok(());
     }
     let lists = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
-    let mut tokenizer = Tokenizer::new(&job.tokens);
+    let mut drafter = job.drafter(&[])?;
     let [mut words, mut tokens, mut kept] = [0u64; 3];
-    let (mut terms, mut growth) = (TermCounter::new(), Vec::new());
+    let (mut document, mut growth) = (ShardDocument::default(), Vec::new());
     for text in records.texts(&job.corpus.text) {
         words += text.split_ascii_whitespace().count() as u64;
-        tokenizer.tokens(text, &mut |token| {
-            tokens += 1;
-            terms.intern(token);
-            kept += u64::from(!lists.contains(token));
-        });
+        drafter.draft(RawDocument::of_text(text), &mut document);
+        tokens += u64::from(document.tokens_total);
+        let terms = drafter.terms();
+        let is_kept = |(id, _): &(u32, u32)| !lists.contains(terms.term(*id));
+        kept +=
+            document.all_terms().filter(is_kept).map(|(_, count)| u64::from(count)).sum::<u64>();
         growth.push((tokens, terms.len() as u64));
     }
     let scale = if input.files.iter().any(|file| file.format == FALLBACK) {

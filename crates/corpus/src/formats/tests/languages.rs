@@ -45,7 +45,7 @@ fn a_language_is_the_last_column_and_others_are_left_out() {
 }
 
 #[test]
-fn counts_have_no_language_and_texts_no_counts() {
+fn counts_of_terms_have_no_language_and_texts_no_counts() {
     let refusal = |name: &str, change: fn(&mut CorpusSettings)| {
         let (_folder, mut settings) = one_file(name, b"id,text\n");
         change(&mut settings);
@@ -53,18 +53,29 @@ fn counts_have_no_language_and_texts_no_counts() {
     };
     let with_language = |settings: &mut CorpusSettings| settings.languages = Some(Vec::new());
     let with_counts = |settings: &mut CorpusSettings| settings.counts = Some("n".into());
-    for name in ["v.json.bz2", "x.svm"] {
-        let error = refusal(name, with_language).unwrap_err();
-        assert!(error.contains(name) && error.contains("htrc.languages"), "{error}");
-    }
+    let error = refusal("x.svm", with_language).unwrap_err();
+    assert!(error.contains("x.svm") && error.contains("corpus.languages"), "{error}");
     for name in ["x.csv", "x.tsv", "x.txt", "v.json.bz2", "x.svm"] {
         let error = refusal(name, with_counts).unwrap_err();
         assert!(error.contains(name) && error.contains("corpus.counts"), "{error}");
     }
-    assert_eq!(refusal("x.jsonl", with_language), Ok(()));
+    for name in ["x.jsonl", "v.json.bz2"] {
+        assert_eq!(refusal(name, with_language), Ok(()));
+    }
     assert_eq!(refusal("x.jsonl", with_counts), Ok(()));
-    let error = refusal("x.jsonl", |settings| {
-        (settings.counts, settings.languages) = (Some("n".into()), Some(Vec::new()));
-    });
-    assert!(error.unwrap_err().contains("corpus.identify_language"));
+}
+
+#[test]
+fn the_language_of_counted_words_is_that_of_the_frequent_ones() {
+    let counts = |text: &str| {
+        let words = text.split_whitespace().map(|word| format!("\"{word}\": 1"));
+        words.collect::<Vec<_>>().join(",")
+    };
+    let line = |text: &str| format!("{{\"n\": {{{}}}}}\n", counts(text));
+    let (_folder, mut settings) =
+        one_file("x.jsonl", [ENGLISH, GERMAN].map(line).concat().as_bytes());
+    (settings.counts, settings.languages) = (Some("n".into()), Some(Vec::new()));
+    let columns = read_all(&settings).unwrap().into_iter().map(|seen| seen.metadata);
+    let of = |code: &str| vec![Some(code.to_owned())];
+    assert_eq!(columns.collect::<Vec<_>>(), [of("en"), of("de")]);
 }
