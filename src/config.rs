@@ -33,7 +33,7 @@ use corpus::compression::read_within;
 use corpus::draft::Drafter;
 use corpus::phrases::{self, Phrase};
 use corpus::settings::{
-    CorpusSettings, PhraseSettings, SampleSettings, SampleSize, SectionSize, StopWords,
+    CorpusSettings, Names, PhraseSettings, SampleSettings, SampleSize, SectionSize, StopWords,
     TokenSettings, VocabularySettings,
 };
 use corpus::stop_words::StopWordsByLanguage;
@@ -312,7 +312,9 @@ impl Job {
         let drafter = Drafter::new(self.tokenizer(found)?);
         let by_language = self.vocabulary.stop_words.contains(&StopWords::ByLanguage);
         let stop_words = by_language.then(|| StopWordsByLanguage::new(&self.tokens));
-        Ok(stop_words.into_iter().fold(drafter, Drafter::stopping))
+        let drafter = stop_words.into_iter().fold(drafter, Drafter::stopping);
+        let marks_names = self.vocabulary.names == Names::Drop;
+        Ok(if marks_names { drafter.marking_names() } else { drafter })
     }
 
     /// Reads the knowledge for the job's tree.

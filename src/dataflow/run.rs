@@ -35,6 +35,7 @@ use crate::tables::{FileMetadata, Manifest, TABLES};
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::input::identify;
 use corpus::sample::SampleRule;
+use corpus::settings::StopWords;
 use corpus::stop_words;
 use corpus::synth::synthesize;
 use lda::infer::InferenceMethod;

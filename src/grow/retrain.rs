@@ -16,11 +16,13 @@ use crate::tables::output::Output;
 use crate::tables::parts::visit_pieces;
 use corpus::collection::{COLLECTION_FILE, Collection, Generation, ShardEntry};
 use corpus::shard::{Columns, ShardCompression, ShardWriter};
+use corpus::stop_words::StopList;
 use corpus::vocabulary::{
-    Fingerprint, Rank, TermMap, TermStatus, Vocabulary, VocabularyTerm, destination, prune,
+    Fingerprint, Rank, TermMap, TermStatus, Vocabulary, VocabularyTerm, destination, names_among,
+    prune, stop_names,
 };
 use corpus::vocabulary_file::{VOCABULARY_FILE, VocabularyWriter};
-use corpus::{DocumentStatus, ShardDocument, stop_words};
+use corpus::{DocumentStatus, ShardDocument};
 
 /// Keys of `[train]` that a warm start does not have: it has no online passes and no spare topics.
 const OTHER_KEYS: [&str; 3] = ["train.online_passes", "train.spare_topics", "train.estimator"];
@@ -183,7 +185,8 @@ fn pruned(
         let without_terms = DocumentStatus::NoVocabulary.name();
         let with_tokens = collection.documents_with_terms
             + collection.documents_by_status.get(without_terms).copied().unwrap_or(0);
-        let stop_list = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
+        let mut stop_list = StopList::load(&job.vocabulary, &job.tokens)?;
+        stop_names(&terms, &names_among(&terms), &mut stop_list);
         prune(
             &mut terms,
             with_tokens,

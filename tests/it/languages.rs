@@ -166,13 +166,88 @@ fn other_languages_are_filtered_on_any_workers() {
     assert!(vocabulary("left") == vocabulary("out0"));
 }
 
+/// Returns the tokens of each term of the vocabulary that is a stop word.
+fn stopped(ground: &Workdir, out: &str) -> BTreeMap<String, String> {
+    let rows = ground.table(&format!("{out}/vocabulary")).into_iter();
+    let stopped = rows.filter(|row| row["status"] == "stop");
+    stopped.map(|row| (row["term"].clone(), row["count"].clone())).collect()
+}
+
+#[test]
+fn each_document_loses_the_stop_words_of_its_language() {
+    let ground = ground();
+    // The German article, a content word in English.
+    let english =
+        "they would rather die than have to live in the house where they had been so unhappy";
+    ground.write("english.jsonl", format!("{{\"text\": \"{english}\"}}\n").repeat(9));
+    let job = "run job.toml --quiet --set corpus.input=[\"documents.jsonl\",\"english.jsonl\"] \
+               --set vocabulary.stop_words=\"by-language\"";
+    let mut digests = BTreeMap::new();
+    for (number, placement) in ["-w 1", "-w 3", "--processes 2 -w 1"].iter().enumerate() {
+        let out = format!("out{number}");
+        ground.succeed(&format!("{job} {placement} --set output.path={out}"));
+        digests.insert(ground.digest(&out), out);
+    }
+    assert_eq!(digests.len(), 1);
+    ground.succeed("verify out0");
+    let stopped = stopped(&ground, "out0");
+    for word in ["the (en)", "than (en)", "das (de)", "dem (de)", "die (de)", "della (it)"] {
+        let is_there = (0..DOCUMENTS).any(|document| {
+            let (word, code) = word.trim_end_matches(')').split_once(" (").expect("marked");
+            let has = |text: &str| text.split([' ', '.', ',']).any(|other| other == word);
+            has(english) && code == "en" || language(document) == code && has(&text(document))
+        });
+        assert_eq!(stopped.contains_key(word), is_there, "{word}");
+    }
+    let term = |word: &str| {
+        let mut rows = ground.table("out0/vocabulary").into_iter();
+        rows.find(|row| row["term"] == word)
+            .map(|row| (row["status"].clone(), row["count"].clone()))
+    };
+    assert_eq!(term("die"), Some(("kept".to_owned(), "9".to_owned())));
+    assert_eq!(term("the"), None);
+    // A stream of documents is read in the same way.
+    let line = format!("{{\"text\": \"{english}\"}}\n");
+    let answer = ground.fed("project out0 --stdin", line.as_bytes());
+    let answer: serde_json::Value = serde_json::from_slice(&answer.stdout).expect("a line of JSON");
+    let of_run = ground.table("out0/documents").pop().expect("documents");
+    assert_eq!(answer["tokens_stopped"].to_string(), of_run["tokens_stopped"]);
+    assert!(of_run["tokens_stopped"] > "5".to_owned());
+}
+
+#[test]
+fn names_are_left_out_wherever_they_are() {
+    let ground = Workdir::new().with_job(JOB);
+    let line = |number: usize| {
+        let place = ["garden", "kitchen", "harbour"][number % 3];
+        // The first name begins a sentence only, in every fifth document.
+        let seen = if number.is_multiple_of(5) { "" } else { "and then Elizabeth" };
+        format!(
+            "{{\"text\": \"Elizabeth saw the {place} {seen} and Mr. Darcy went. The rose was in the {place}.\"}}\n"
+        )
+    };
+    ground.write("documents.jsonl", (0..200).map(line).collect::<String>());
+    let mut digests = BTreeMap::new();
+    for (number, placement) in ["-w 1", "-w 3", "--processes 2 -w 1"].iter().enumerate() {
+        let out = format!("out{number}");
+        let sets = "--set vocabulary.names=drop --set vocabulary.max_share=1.0";
+        ground.succeed(&format!("run job.toml --quiet {placement} {sets} --set output.path={out}"));
+        digests.insert(ground.digest(&out), out);
+    }
+    assert_eq!(digests.len(), 1);
+    ground.succeed("verify out0");
+    let expected = [("darcy (name)", "200"), ("elizabeth", "40"), ("elizabeth (name)", "320")];
+    let expected = expected.map(|(term, tokens)| (term.to_owned(), tokens.to_owned()));
+    assert_eq!(stopped(&ground, "out0"), BTreeMap::from(expected));
+}
+
 #[test]
 fn what_cannot_be_is_refused_with_a_remedy() {
     let ground = ground();
     for (sets, words) in [
         ("--set corpus.languages=[\"english\"]", "corpus.languages"),
         ("--set corpus.languages=[\"de\"] --set corpus.metadata=[\"language\"]", "corpus.metadata"),
-        ("--set corpus.identify_language=true --set corpus.counts=n", "corpus.identify_language"),
+        ("--set corpus.identify_language=true --set corpus.format=vw", "corpus.identify_language"),
         ("--set project.trends=[\"language\"]", "corpus.metadata"),
     ] {
         let output = ground.output(&format!("run job.toml --quiet {sets}"));

@@ -2,9 +2,10 @@
 //! their files.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -118,6 +119,16 @@ impl Workdir {
     /// Runs the program, with any outcome.
     pub fn output(&self, arguments: &(impl Arguments + ?Sized)) -> Output {
         self.command(arguments).output().expect("it starts")
+    }
+
+    /// Runs the program with `input` on standard input.
+    pub fn fed(&self, line: &str, input: &[u8]) -> Output {
+        let mut command = self.command(line);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        // Writing fails if the program refuses its input and closes it.
+        let _ = child.stdin.take().expect("piped").write_all(input);
+        child.wait_with_output().expect("it ends")
     }
 
     /// Runs the program, which must succeed; returns its output.

@@ -4,9 +4,11 @@
 //! counted pass through the tokenizer one by one; the terms of a bag of words are kept unchanged.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::document::{Body, DocumentStatus, RawDocument, ShardDocument, set};
 use super::language::nearest;
+use super::names;
 use super::stop_words::StopWordsByLanguage;
 use super::terms::TermCounter;
 use super::tokenizer::Tokenizer;
@@ -39,6 +41,8 @@ pub struct Drafter {
     counter: TermCounter,
     /// The stop words of each language, if documents have those of their own.
     stop_words: Option<StopWordsByLanguage>,
+    /// Whether names are terms of their own.
+    marks_names: bool,
     keeps_order: bool,
     /// The local ids of the tokens of the text being drafted, if their order is kept.
     sequence: Vec<u32>,
@@ -51,6 +55,7 @@ impl Drafter {
             tokenizer,
             counter: TermCounter::new(),
             stop_words: None,
+            marks_names: false,
             keeps_order: false,
             sequence: Vec::new(),
         }
@@ -60,6 +65,13 @@ impl Drafter {
     #[must_use]
     pub fn stopping(mut self, by_language: StopWordsByLanguage) -> Self {
         self.stop_words = Some(by_language);
+        self
+    }
+
+    /// Makes the names of each text terms of their own.
+    #[must_use]
+    pub fn marking_names(mut self) -> Self {
+        self.marks_names = true;
         self
     }
 
@@ -83,10 +95,14 @@ impl Drafter {
         out.tokens_stopped = 0;
         self.counter.begin_document();
         let language = self.stop_words.as_ref().and_then(|_| nearest(&raw.body));
+        let mut named = BTreeMap::new();
         let read = |repaired| if repaired { DocumentStatus::Repaired } else { DocumentStatus::Ok };
         let status = match raw.body {
             Body::Text { text, repaired } => {
                 self.count_text(&text);
+                if self.marks_names {
+                    named = self.names(&text);
+                }
                 read(repaired)
             }
             Body::Counts { counts, words, repaired } => {
@@ -98,8 +114,10 @@ impl Drafter {
         if let Some((stop_words, code)) = self.stop_words.as_mut().zip(language) {
             let own = stop_words.of(code, &mut self.counter);
             self.counter.replace(own);
-            self.sequence.iter_mut().for_each(|id| *id = own.get(id).copied().unwrap_or(*id));
+            replace(&mut self.sequence, own);
         }
+        self.counter.replace(&named);
+        replace(&mut self.sequence, &named);
         let total = self.counter.end_document(&mut out.terms, &mut out.counts);
         if self.keeps_order {
             std::mem::swap(&mut out.terms, &mut self.sequence);
@@ -129,6 +147,20 @@ impl Drafter {
         self.counter
     }
 
+    /// Returns the local ids of the names of the text that is being counted, and of the terms that they become.
+    fn names(&mut self, text: &str) -> BTreeMap<u32, u32> {
+        let counter = &mut self.counter;
+        let mut tokens: BTreeMap<u32, u32> = BTreeMap::new();
+        for (word, count) in names::capitalised(text) {
+            self.tokenizer.tokens(word, &mut |token| {
+                *tokens.entry(counter.intern(token)).or_insert(0) += count;
+            });
+        }
+        tokens.retain(|&id, count| 2 * *count >= counter.in_document(id));
+        let term = |id| (id, counter.intern(&names::marked(counter.term(id))));
+        tokens.into_keys().map(term).collect()
+    }
+
     fn count_text(&mut self, text: &str) {
         let (counter, sequence) = (&mut self.counter, &mut self.sequence);
         if self.keeps_order {
@@ -152,6 +184,11 @@ impl Drafter {
             counter.add_local(local_id, count);
         });
     }
+}
+
+/// Replaces ids of a sequence.
+fn replace(sequence: &mut [u32], by: &BTreeMap<u32, u32>) {
+    sequence.iter_mut().for_each(|id| *id = by.get(id).copied().unwrap_or(*id));
 }
 
 #[cfg(test)]
@@ -263,6 +300,23 @@ mod tests {
                 let words = text.split(' ').count();
                 assert_eq!(out.counts.iter().sum::<u32>() as usize, words);
             }
+        }
+    }
+
+    #[test]
+    fn names_are_terms_of_their_own() {
+        let mut drafter = drafter().marking_names();
+        let text = "When Rose came, the rose of Darcy was here. A rose is for Rose Darcy. The rose, he said.";
+        for keeps_order in [false, true] {
+            drafter.keeps_order = keeps_order;
+            let mut out = ShardDocument::default();
+            drafter.draft(RawDocument::of_text(text), &mut out);
+            let terms = |word: &str| {
+                let is_it = |&(id, _): &(u32, u32)| drafter.terms().term(id) == word;
+                out.all_terms().filter(is_it).map(|(_, count)| count).sum::<u32>()
+            };
+            // Of five tokens of `rose`, two are capitalised within sentences.
+            assert_eq!(["darcy (name)", "darcy", "rose", "rose (name)"].map(terms), [2, 0, 5, 0]);
         }
     }
 

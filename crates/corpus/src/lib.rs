@@ -17,6 +17,7 @@ pub mod language;
 pub mod markup;
 pub mod memo;
 pub mod minibatches;
+pub mod names;
 pub mod phrases;
 pub mod sample;
 pub mod settings;

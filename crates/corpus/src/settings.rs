@@ -270,11 +270,24 @@ impl From<String> for StopWords {
     }
 }
 
+/// The treatment of words that texts capitalise within sentences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Names {
+    /// They are terms like any other.
+    #[default]
+    Keep,
+    /// They are never kept.
+    Drop,
+}
+
 /// Section `[vocabulary]` of a job.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct VocabularySettings {
     /// Lists of words that are never kept.
     pub stop_words: Vec<StopWords>,
+    /// The treatment of names.
+    pub names: Names,
     /// This many of the most frequent terms (by documents) are also stop words.
     pub stop_top: usize,
     /// A term must be in at least this many documents.

@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::CorpusError;
 use super::language::is_code;
-use super::settings::{StopWords, TokenSettings};
+use super::names;
+use super::settings::{Names, StopWords, TokenSettings, VocabularySettings};
 use super::terms::TermCounter;
 use super::tokenizer::Tokenizer;
 use super::word_file::{self, without_comment};
@@ -68,6 +69,47 @@ pub fn load(lists: &[StopWords], tokens: &TokenSettings) -> Result<BTreeSet<Stri
         }
     }
     Ok(words)
+}
+
+/// The terms that are never kept: a job's stop words and, if it drops them, names.
+#[derive(Clone, Debug, Default)]
+pub struct StopList {
+    words: BTreeSet<String>,
+    has_names: bool,
+}
+
+impl StopList {
+    /// Loads the list of a job.
+    ///
+    /// # Errors
+    /// Like [`load`].
+    pub fn load(
+        settings: &VocabularySettings,
+        tokens: &TokenSettings,
+    ) -> Result<Self, CorpusError> {
+        let has_names = settings.names == Names::Drop;
+        Ok(Self { words: load(&settings.stop_words, tokens)?, has_names })
+    }
+
+    /// Returns a list of these words.
+    pub fn of<'w>(words: impl IntoIterator<Item = &'w str>) -> Self {
+        Self { words: words.into_iter().map(str::to_owned).collect(), has_names: false }
+    }
+
+    /// Returns whether a term is on the list.
+    pub fn contains(&self, term: &str) -> bool {
+        self.words.contains(term) || self.has_names && names::word_of(term).is_some()
+    }
+
+    /// Returns whether names are on the list.
+    pub fn has_names(&self) -> bool {
+        self.has_names
+    }
+
+    /// Adds a word.
+    pub fn insert(&mut self, word: &str) {
+        self.words.insert(word.to_owned());
+    }
 }
 
 /// Returns the term for a stop word in documents of one language, which may be a content word in another: `die (de)`.

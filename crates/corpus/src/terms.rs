@@ -250,6 +250,12 @@ impl TermCounter {
         *in_document = in_document.saturating_add(count);
     }
 
+    /// Returns the tokens of a term in the document that is being counted.
+    pub fn in_document(&mut self, id: u32) -> u32 {
+        self.count_pending();
+        self.in_document[id as usize]
+    }
+
     /// Counts the document's tokens of some terms as those of other terms, which it has not.
     pub fn replace(&mut self, by: &BTreeMap<u32, u32>) {
         self.count_pending();

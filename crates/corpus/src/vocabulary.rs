@@ -4,7 +4,7 @@
 //! frequency, highest first, so that a rare term has a high id: the sampler relies on it. Terms
 //! that are not kept remain listed with the reason, because the tables account for every token.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::iter::zip;
 
 use hashbrown::HashTable;
@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::document::{DocumentStatus, ShardDocument};
+use super::names;
 use super::settings::VocabularySettings;
+use super::stop_words::StopList;
 use super::terms::{TermCounter, hash};
 
 /// The reason why a term is in the vocabulary or not. Written to the tables as its [`name`](Self::name).
@@ -230,7 +232,7 @@ pub fn prune(
     terms: &mut [VocabularyTerm],
     document_count: u64,
     settings: &VocabularySettings,
-    stop_list: &BTreeSet<String>,
+    stop_list: &StopList,
     mut nth: impl FnMut(Vec<Rank<'_>>, usize) -> Option<([u64; 2], String)>,
 ) {
     for term in &mut *terms {
@@ -262,7 +264,7 @@ fn status_alone(
     term: &VocabularyTerm,
     document_count: u64,
     settings: &VocabularySettings,
-    stop_list: &BTreeSet<String>,
+    stop_list: &StopList,
 ) -> TermStatus {
     // The quotient, not max_share × document_count: 29 of 100 documents are a share of 0.29.
     let share = term.documents as f64 / document_count.max(1) as f64;
@@ -277,13 +279,24 @@ fn status_alone(
     }
 }
 
+/// Returns the tokens of each word as a name, over these terms.
+pub fn names_among(terms: &[VocabularyTerm]) -> BTreeMap<&str, u64> {
+    let named = terms.iter().filter_map(|term| Some((names::word_of(&term.term)?, term.tokens)));
+    named.collect()
+}
+
+/// Adds to a stop list those of these terms that are names in most of their tokens, given the tokens of names.
+pub fn stop_names(terms: &[VocabularyTerm], named: &BTreeMap<&str, u64>, stop_list: &mut StopList) {
+    for term in terms {
+        if named.get(&*term.term).is_some_and(|&tokens| tokens > term.tokens) {
+            stop_list.insert(&term.term);
+        }
+    }
+}
+
 /// Keeps the kept terms of another vocabulary, `before`. Other terms have the status that they have there; if they are
 /// not there, `Stop` on the stop list, otherwise `Unknown`.
-pub fn keep_those_of(
-    before: &Vocabulary,
-    terms: &mut [VocabularyTerm],
-    stop_list: &BTreeSet<String>,
-) {
+pub fn keep_those_of(before: &Vocabulary, terms: &mut [VocabularyTerm], stop_list: &StopList) {
     for term in terms {
         let new = || {
             if stop_list.contains(&term.term) { TermStatus::Stop } else { TermStatus::Unknown }

@@ -14,7 +14,7 @@ use crate::config::kind::{
 };
 use corpus::formats;
 use corpus::language::is_code;
-use corpus::settings::{Markup, OnDamage, TokenRule, TokenSettings};
+use corpus::settings::{self, Markup, OnDamage, TokenRule, TokenSettings};
 use lda::model::statistics::MAX_TERMS;
 
 const SIZE: Reals = Reals(|x| x > 0.0 && x <= 65_536.0, "a number of MiB above 0, at most 65536");
@@ -217,6 +217,9 @@ pub(super) const VOCABULARY: Section = rows! {
     /// `"by-language"`: for each document, the list of the language that it is in ([FORMATS.md](FORMATS.md#stop-words)).
     // Without a list, the largest topics consist of function words.
     stop_words: StopWords, Default("en");
+    /// `"drop"`: words that a text capitalises within sentences are never kept, such as the characters of novels
+    /// ([FORMATS.md](FORMATS.md#names)). Not for German, which capitalises nouns.
+    names: Word(words_of::<settings::Names>), Default("keep");
     /// Treat the N most frequent terms (by documents) as stop words too.
     stop_top: Whole(0, 1_000_000), Default(0);
     /// A term must occur in at least this many documents.

@@ -3,7 +3,6 @@
 //! a time, as it writes them; then each worker asks the owners of its own terms for their places.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::iter::zip;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,13 +19,14 @@ use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
 use crate::wire::{packed, unpacked};
+use corpus::CorpusError;
+use corpus::stop_words::StopList;
 use corpus::terms::{TermCounter, hash};
 use corpus::vocabulary::{
     Fingerprint, Rank, TERMS_LIMIT, TermMap, TermStatus, VocabularyTerm, destination,
-    keep_those_of, prune,
+    keep_those_of, names_among, prune, stop_names,
 };
 use corpus::vocabulary_file::{self, VOCABULARY_FILE, VocabularyWriter};
-use corpus::{CorpusError, stop_words};
 
 /// The vocabulary, as `collection.json` describes it.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ pub(super) fn agree(
 ) -> Result<(TermMap, Agreed), Failure> {
     let terms = terms.without_counts();
     let job = &process.job;
-    let stop_list = stop_list(process)?;
+    let mut stop_list = StopList::clone(&*stop_list(process)?);
     let before = process.shared("vocabulary.from", || {
         let Some(result) = &job.vocabulary_from else {
             return Ok(None);
@@ -65,6 +65,9 @@ pub(super) fn agree(
         Ok(Some(before))
     })?;
     let mut owned = owned_terms(totals);
+    if stop_list.has_names() {
+        add_names(worker, &owned, &mut stop_list);
+    }
     if let Some(before) = &*before {
         let present = if process.adds { before.terms() } else { before.kept_terms() };
         add_absent(worker, present, &mut owned);
@@ -117,10 +120,21 @@ pub(super) fn agree(
 }
 
 /// Returns the stop list, which the workers of a process share.
-pub(super) fn stop_list(process: &Process) -> Result<Arc<BTreeSet<String>>, Failure> {
+pub(super) fn stop_list(process: &Process) -> Result<Arc<StopList>, Failure> {
     let job = &process.job;
-    let load = || Ok(stop_words::load(&job.vocabulary.stop_words, &job.tokens)?);
-    process.shared("stop list", load)
+    process.shared("stop list", || Ok(StopList::load(&job.vocabulary, &job.tokens)?))
+}
+
+/// Adds to the stop list those of this worker's terms that are names in most of their tokens, of which the owners of
+/// the terms for names know.
+fn add_names(worker: &mut Worker, owned: &[VocabularyTerm], stop_list: &mut StopList) {
+    let mut outbox = Outbox::new([worker.index(), worker.peers()]);
+    for (word, tokens) in names_among(owned) {
+        outbox.send(0, owner_of(word, worker.peers()), packed([(word, tokens)]));
+    }
+    let blocks = deliver(worker, "names", route(), outbox.all());
+    let named = blocks.iter().flat_map(|block| unpacked::<(&str, u64)>(block.words())).collect();
+    stop_names(owned, &named, stop_list);
 }
 
 /// Returns the terms of a worker's totals, sorted by their bytes.
@@ -375,7 +389,7 @@ fn nothing_kept(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use corpus::settings::VocabularySettings;
+    use corpus::settings::{Names, VocabularySettings};
     use corpus::vocabulary::Vocabulary;
     use mesh::{ClusterSettings, Placement, execute};
 
@@ -403,9 +417,9 @@ mod tests {
             let absent =
                 absent.into_iter().map(|term| VocabularyTerm { tokens: 0, documents: 0, ..term });
             terms.extend(absent);
-            keep_those_of(before, &mut terms, &BTreeSet::new());
+            keep_those_of(before, &mut terms, &StopList::default());
         } else {
-            prune(&mut terms, 6, settings, &BTreeSet::from(["t3".to_owned()]), |mut ranks, n| {
+            prune(&mut terms, 6, settings, &StopList::of(["t3"]), |mut ranks, n| {
                 ranks.sort_unstable();
                 ranks.get(n).map(|&(numbers, term)| (numbers, term.to_owned()))
             });
@@ -430,9 +444,9 @@ mod tests {
                 let mut owned: Vec<_> = terms(count).into_iter().filter(is_mine).collect();
                 if let Some(before) = before {
                     add_absent(worker, before.kept_terms(), &mut owned);
-                    keep_those_of(before, &mut owned, &BTreeSet::new());
+                    keep_those_of(before, &mut owned, &StopList::default());
                 } else {
-                    let stop_list = BTreeSet::from(["t3".to_owned()]);
+                    let stop_list = StopList::of(["t3"]);
                     prune(&mut owned, 6, &wanted, &stop_list, |ranks, n| nth(worker, ranks, n));
                 }
                 owned.sort_by_key(|term| term.order(before));
@@ -466,6 +480,7 @@ mod tests {
     fn owners_prune_and_number_terms_as_one_worker_does() {
         let settings = VocabularySettings {
             stop_words: Vec::new(),
+            names: Names::Keep,
             stop_top: 0,
             min_documents: 2,
             max_share: 0.7,

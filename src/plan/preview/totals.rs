@@ -11,7 +11,8 @@ use crate::plan::survey::{LabelCount, Survey};
 use corpus::formats::{FALLBACK, InputFile};
 use corpus::input::{self, Input, hint};
 use corpus::labels::split;
-use corpus::{RawDocument, ShardDocument, stop_words};
+use corpus::stop_words::StopList;
+use corpus::{RawDocument, ShardDocument};
 
 use lda::math::special::{ln, pow};
 
@@ -48,7 +49,7 @@ pub(super) fn add_figures(
     if is_counted(job, input) {
         return Ok(());
     }
-    let lists = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
+    let lists = StopList::load(&job.vocabulary, &job.tokens)?;
     let mut drafter = job.drafter(&[])?;
     let [mut words, mut tokens, mut kept] = [0u64; 3];
     let (mut document, mut growth) = (ShardDocument::default(), Vec::new());

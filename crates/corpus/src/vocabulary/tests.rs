@@ -1,16 +1,17 @@
 //! Pruning of hand-made cases, whatever the order of the counts; remapping against a naive twin.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::settings::{StopWords, TokenRule, TokenSettings};
-use crate::stop_words;
+use crate::settings::Names;
+use crate::stop_words::StopList;
 
 fn settings() -> VocabularySettings {
     VocabularySettings {
         stop_words: Vec::new(),
+        names: Names::Keep,
         stop_top: 0,
         min_documents: 1,
         max_share: 1.0,
@@ -33,7 +34,7 @@ fn prune(
     mut terms: Vec<VocabularyTerm>,
     documents: u64,
     settings: &VocabularySettings,
-    stop_list: &BTreeSet<String>,
+    stop_list: &StopList,
 ) -> Vocabulary {
     super::prune(&mut terms, documents, settings, stop_list, |mut ranks, n| {
         ranks.sort_unstable();
@@ -47,21 +48,6 @@ fn prune(
     Vocabulary::from_terms(terms).unwrap()
 }
 
-/// Returns a stop list of these words.
-fn stop_list(words: &str) -> BTreeSet<String> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("stop.txt");
-    std::fs::write(&path, words.replace(' ', "\n")).unwrap();
-    let tokens = TokenSettings {
-        rule: TokenRule::Whitespace,
-        min_length: 1,
-        max_length: 64,
-        numbers: true,
-        ..TokenSettings::DEFAULT
-    };
-    stop_words::load(&[StopWords::File(path)], &tokens).unwrap()
-}
-
 fn statuses(vocabulary: &Vocabulary) -> Vec<(&str, &str)> {
     let pair = |t: &'_ VocabularyTerm| t.status.name();
     vocabulary.terms().iter().map(|t| (t.term.as_str(), pair(t))).collect()
@@ -71,10 +57,10 @@ fn statuses(vocabulary: &Vocabulary) -> Vec<(&str, &str)> {
 fn terms_of_another_vocabulary_keep_their_statuses() {
     let rare = VocabularySettings { min_documents: 3, ..settings() };
     let list = counts(&[("sea", 8, 6), ("whale", 9, 4), ("ahab", 2, 1), ("the", 90, 9)]);
-    let before = prune(list, 9, &rare, &stop_list("the"));
+    let before = prune(list, 9, &rare, &StopList::of(["the"]));
     let mut after =
         counts(&[("whale", 1, 1), ("drone", 50, 40), ("ahab", 7, 5), ("a", 5, 5), ("the", 3, 2)]);
-    keep_those_of(&before, &mut after, &stop_list("the a"));
+    keep_those_of(&before, &mut after, &StopList::of(["the", "a"]));
     let found: Vec<_> = after.iter().map(|term| term.status.name()).collect();
     assert_eq!(found, ["kept", "unknown", "rare", "stop", "stop"]);
 }
@@ -98,7 +84,7 @@ fn each_rule_names_its_terms() {
         max_terms: 3,
         ..settings()
     };
-    let vocabulary = prune(list, 100, &settings, &stop_list("the"));
+    let vocabulary = prune(list, 100, &settings, &StopList::of(["the"]));
     assert_eq!(
         statuses(&vocabulary),
         [
@@ -121,11 +107,11 @@ fn each_rule_names_its_terms() {
 #[test]
 fn ties_go_by_documents_then_tokens_then_bytes() {
     let list = counts(&[("b", 7, 5), ("a", 7, 5), ("c", 8, 5), ("é", 7, 5), ("d", 99, 4)]);
-    let vocabulary = prune(list.clone(), 9, &settings(), &BTreeSet::new());
+    let vocabulary = prune(list.clone(), 9, &settings(), &StopList::default());
     let terms: Vec<&str> = vocabulary.kept_terms().iter().map(|t| t.term.as_str()).collect();
     assert_eq!(terms, ["c", "a", "b", "é", "d"]);
     let two = VocabularySettings { stop_top: 2, ..settings() };
-    let vocabulary = prune(list, 9, &two, &BTreeSet::new());
+    let vocabulary = prune(list, 9, &two, &StopList::default());
     let terms: Vec<&str> = vocabulary.kept_terms().iter().map(|t| t.term.as_str()).collect();
     assert_eq!(
         terms,
@@ -139,23 +125,23 @@ fn a_share_is_compared_as_it_is_written() {
     // 0.29 * 100.0 is 28.999…: the product would drop the first.
     let list = counts(&[("in", 29, 29), ("out", 30, 30)]);
     let settings = VocabularySettings { max_share: 0.29, ..settings() };
-    let vocabulary = prune(list, 100, &settings, &BTreeSet::new());
+    let vocabulary = prune(list, 100, &settings, &StopList::default());
     assert_eq!(statuses(&vocabulary), [("in", "kept"), ("out", "frequent")]);
 }
 
 #[test]
 fn empty_collections_and_caps() {
-    let none = prune(Vec::new(), 0, &settings(), &BTreeSet::new());
+    let none = prune(Vec::new(), 0, &settings(), &StopList::default());
     assert_eq!((none.kept(), none.terms().len()), (0, 0));
     let zero = VocabularySettings { max_terms: 0, ..settings() };
-    let vocabulary = prune(counts(&[("a", 1, 1)]), 1, &zero, &BTreeSet::new());
+    let vocabulary = prune(counts(&[("a", 1, 1)]), 1, &zero, &StopList::default());
     assert_eq!(statuses(&vocabulary), [("a", "capped")]);
 }
 
 #[test]
 fn the_fingerprint_is_of_kept_terms_in_order() {
     let prune = |list: &[(&str, u64, u64)]| {
-        prune(counts(list), 9, &settings(), &BTreeSet::new()).fingerprint()
+        prune(counts(list), 9, &settings(), &StopList::default()).fingerprint()
     };
     let base = prune(&[("ab", 5, 5), ("c", 4, 4)]);
     assert_eq!(base.len(), 64);
@@ -212,7 +198,7 @@ proptest! {
     ) {
         let settings = VocabularySettings {
             stop_top, min_documents, max_terms, max_share: 0.7, ..settings() };
-        let stop = stop_list("t3 t7");
+        let stop = StopList::of(["t3", "t7"]);
         let one = prune(list.clone(), 6, &settings, &stop);
         let other = prune(shuffled, 6, &settings, &stop);
         prop_assert_eq!(one.terms(), other.terms());
@@ -248,7 +234,7 @@ proptest! {
         });
         let settings = VocabularySettings {
             max_terms, min_documents: 2, max_share: 0.8, ..settings() };
-        let vocabulary = prune(list, 10, &settings, &stop_list("a b"));
+        let vocabulary = prune(list, 10, &settings, &StopList::of(["a", "b"]));
         let mut map = TermMap::new(0, vocabulary.kept());
         map.extend(&counter, &vocabulary);
         for (tokens, mut draft) in documents.iter().zip(drafts) {
