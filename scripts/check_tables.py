@@ -39,6 +39,7 @@ SOME = [
     "labels",
     "phrases",
     "predictions",
+    "topic_concentration",
     "topic_correlations",
     "topic_languages",
     "topic_nodes",

@@ -34,11 +34,12 @@ use corpus::collection::{COLLECTION_FILE, Collection};
 use data::{Facts, PageDrift, ReportData};
 
 /// The tables that are read whole.
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 11] = [
     "drift",
     "evaluation",
     "labels",
     "topic_changes",
+    "topic_concentration",
     "topic_documents",
     "topic_terms",
     "topic_trends",
@@ -80,6 +81,10 @@ pub(crate) fn report(output: &Output, parts: &[u64], threads: usize) -> Result<S
         warnings::of_drift(&drift.run, [drift.group_count, drift.groups_to_retrain])
     };
     warnings.extend(drift.as_ref().and_then(of_drift));
+    let log = training_curve(root)?;
+    // Without a log, the model is another result's.
+    let size = warnings::of_size(collection.documents_with_terms, collection.tokens_in_vocabulary);
+    warnings.extend(size.filter(|_| !log.is_empty()));
     warnings.extend(warnings::of_documents(&collection.documents_by_status));
     warnings.iter_mut().for_each(|warning| warning.topics.truncate(bounds::NAMED_TOPICS));
     let (phi, kept) = (PublishedPhi::read(root)?, kept_terms(root)?);
@@ -93,7 +98,7 @@ pub(crate) fn report(output: &Output, parts: &[u64], threads: usize) -> Result<S
         terms,
         documents,
         trends,
-        curve: curve(training_curve(root)?),
+        curve: curve(log),
         figures: rows(root)?,
         drift,
     }))

@@ -21,6 +21,7 @@ pub(crate) mod records;
 pub(crate) mod rollup;
 mod schema;
 pub(crate) mod tally;
+mod terms;
 pub(crate) mod trend_columns;
 pub(crate) mod verify;
 pub(crate) mod views;
@@ -77,6 +78,7 @@ tables! {
     pub(crate) phrases PhraseRow;
     pub(crate) predictions PredictionRow;
     pub(crate) topic_changes TopicChangeRow;
+    pub(crate) topic_concentration TopicConcentrationRow summed;
     pub(crate) topic_correlations TopicCorrelationRow summed;
     pub(crate) topic_documents TopicDocumentRow;
     pub(crate) topic_languages TopicLanguageRow summed;

@@ -9,7 +9,7 @@ use crate::observe::summary::{DriftSummary, IngestSummary, Summary, TrainSummary
 use crate::tables::topic_changes::TopicChangeRow;
 use crate::tables::topics::{TopicLine, topic_lines};
 use crate::tables::training_log::{CurvePoint, training_curve};
-use crate::tables::warnings::Warning;
+use crate::tables::warnings::{Warning, soundness};
 use mesh::launch::quote;
 use store::is_remote;
 
@@ -101,8 +101,12 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
         }
     }
     if let Some(train) = &summary.train {
+        let thinned = match train.thinned_documents {
+            0 => String::new(),
+            thinned => format!(" ({} of them in part)", figures::grouped(thinned)),
+        };
         let trained = format!(
-            "{} documents, {} rounds in {}: {} tokens/s; ended: {}",
+            "{} documents{thinned}, {} rounds in {}: {} tokens/s; ended: {}",
             figures::grouped(train.sample_documents),
             figures::grouped(train.rounds),
             figures::seconds(train.seconds),
@@ -134,7 +138,8 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
     if let Some(findings) = &summary.findings {
         let count = figures::grouped(summary.topics.len() as u64);
         let are_sound = findings.iter().all(|warning| warning.topics.is_empty());
-        let sound = if are_sound { ", none dead, duplicate or junk" } else { "" };
+        let sound =
+            if are_sound { format!(", {}", soundness(&summary.topics)) } else { String::new() };
         rows.push(("topics", format!("{count}{sound}")));
         rows.extend(findings.iter().map(|warning| ("warning", finding(warning))));
     }
@@ -505,7 +510,9 @@ mod tests {
         let topics = vec![TopicLine::default(); 1200];
         let findings = Some(warnings::of_topics(&topics));
         let rows = figures_of(&Summary { topics, findings, ..Summary::default() }, &[]);
-        assert!(rows.contains(&("topics", "1,200, none dead, duplicate or junk".to_owned())));
+        assert!(
+            rows.contains(&("topics", "1,200, none dead, duplicate, junk or rubbish".to_owned()))
+        );
     }
 
     fn drift() -> DriftSummary {

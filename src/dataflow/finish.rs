@@ -18,6 +18,7 @@ use crate::tables::output::{JOB_FILE, REPORT, part_name};
 use crate::tables::phrases::PhraseRow;
 use crate::tables::records;
 use crate::tables::topic_changes::TopicChangeRow;
+use crate::tables::topic_concentration::TopicConcentrationRow;
 use crate::tables::topic_nodes::TopicNodeRow;
 use crate::tables::topic_terms::TopicTermRow;
 use crate::tables::topics::{FinishedTopics, TopicLine};
@@ -114,18 +115,31 @@ pub(crate) fn finish(
     if job.phrases.detection.is_some() {
         finisher.write(PhraseRow::all(&collection.phrases))?;
     }
-    let changes = TopicChangeRow::SPEC.name;
-    let changes = process.output.local_root(&[&format!("{changes}/{}", part_name(0))])?;
-    summary.topics = TopicLine::join(rows, labels, records::rows(changes)?);
+    let changes = process.output.local_root(&[&first_part::<TopicChangeRow>()])?;
+    let concentration = first_part::<TopicConcentrationRow>();
+    let concentration = match finisher.written.get(&concentration) {
+        Some(_) => records::rows(process.output.local_root(&[&concentration])?)?,
+        None => Vec::new(),
+    };
+    summary.topics = TopicLine::join(rows, labels, records::rows(changes)?, concentration);
     summary.drift = projected.and_then(|it| drift_summary(it, job, record.held_out_documents));
     let drift = summary.drift.as_ref();
     let drift = drift.and_then(|it| warnings::of_drift(&it.run, [it.groups, it.groups_to_retrain]));
-    summary.findings =
-        Some(warnings::of_topics(&summary.topics).into_iter().chain(drift).collect());
+    let size = match job.model_from {
+        Some(_) => None,
+        None => warnings::of_size(collection.documents_with_terms, collection.tokens_in_vocabulary),
+    };
+    let findings = warnings::of_topics(&summary.topics).into_iter().chain(size).chain(drift);
+    summary.findings = Some(findings.collect());
     finisher.settle()?;
     finisher.describe()?;
     summary.report = finisher.write_report()?;
     finisher.complete()
+}
+
+/// Returns the path of the first part of a table.
+fn first_part<R: Row>() -> String {
+    format!("{}/{}", R::SPEC.name, part_name(0))
 }
 
 /// Returns how many of the topics that the job planted were found, and how many it planted.

@@ -30,6 +30,9 @@ pub(crate) struct TrainingRecord {
     pub(crate) training_documents: u64,
     /// Their tokens.
     pub(crate) training_tokens: u64,
+    /// Documents among these that were trained on in part.
+    #[serde(default)]
+    pub(crate) thinned_documents: u64,
     /// Documents held out.
     pub(crate) held_out_documents: u64,
     /// Rounds completed.
@@ -50,6 +53,7 @@ impl TrainingRecord {
         Self {
             training_documents: sample.training_documents,
             training_tokens: sample.training_tokens,
+            thinned_documents: sample.thinned_documents,
             held_out_documents: sample.held_out_documents,
             rounds: trained.header.rounds,
             stopped_early: trained.stopped_early,

@@ -25,6 +25,8 @@ use corpus::minibatches::{MinibatchBuilder, Minibatches};
 use corpus::sample::{SampleRule, SmallestKeys, Split, sample_bound};
 use corpus::settings::{CorpusSettings, SampleSize};
 use corpus::shard::Columns;
+use lda::bags::{Bag, thinned};
+use lda::math::random::{Stage, Stream};
 use lda::train::document_schedule::DocumentSchedule;
 use lda::train::minibatches::{CELLS, Deal, cell, place, scheduled_place};
 use lda::train::norms::Norms;
@@ -47,6 +49,8 @@ pub struct Sample {
     pub training_tokens: u64,
     /// Documents that are visited again after a warm start, over all processes.
     pub revisited_documents: u64,
+    /// Documents that are trained on in part, over all processes.
+    pub thinned_documents: u64,
     /// Tokens of the shortest document to train on.
     pub least_tokens: u64,
     /// Documents to measure quality on, over all processes.
@@ -182,6 +186,7 @@ pub(crate) fn load_sample(
     let mut counted = SampleCounts::new(process, collection, warm_start);
     let reader = LabelReader::new(&process.job.corpus, &collection.labels);
     let columns = (reader.as_ref()).map_or(Columns::Counts, |it| Columns::CountsAnd(it.column));
+    let (settings, seed) = (&process.job.train, process.job.model.seed);
     let mut labels = Vec::new();
     let visit = |number: u64, document: &ShardDocument| {
         process.progress.add(1);
@@ -191,9 +196,14 @@ pub(crate) fn load_sample(
         let split = rule.split_of(number, reader.as_ref().map(|_| &labels[..]));
         if document.status.has_terms() && split != Split::Projected {
             let labels = if split == Split::Sample { &labels[..] } else { &[] };
-            let place = counted.add(number, split, labels, document);
             let is_held_out = split == Split::HeldOut;
-            send(&mut outbox, [place, number], is_held_out, labels, document);
+            let (most, bag) = (u64::from(settings.max_document_tokens), document.bag());
+            let drawn = (most > 0 && !is_held_out && bag.token_count() > most)
+                .then(|| thinned(bag, most, &mut Stream::keyed(seed, Stage::Thin, 0, number)));
+            counted.sizes[5] += i64::from(drawn.is_some());
+            let bag = drawn.as_ref().map_or(bag, |(terms, counts)| Bag { terms, counts });
+            let place = counted.add(number, split, labels, bag);
+            send(&mut outbox, [place, number], is_held_out, labels, bag);
             delivery.send(outbox.full());
         }
         Ok(())
@@ -201,9 +211,10 @@ pub(crate) fn load_sample(
     for_each_document(worker, process, &shared.shards, collection, columns, visit)?;
     delivery.send(outbox.all());
     delivery.finish(worker);
-    let [documents, tokens, held_out_documents, revisited @ ..] = sums(worker, counted.sizes);
+    let [documents, tokens, held_out_documents, r0, r1, thinned_documents] =
+        sums(worker, counted.sizes);
+    let revisited = [r0, r1];
     let norms = Norms::from_words(sums(worker, counted.norms.to_words()));
-    let settings = &process.job.train;
     let schedule = if warm_start.is_some_and(WarmStart::is_partial) {
         Schedule::partial(settings, documents, revisited, norms)
     } else {
@@ -221,6 +232,7 @@ pub(crate) fn load_sample(
         training_documents: documents,
         training_tokens: tokens,
         revisited_documents: revisited[0],
+        thinned_documents,
         least_tokens: (gather_records(worker, &[counted.least_tokens]).into_iter())
             .fold(u64::MAX, u64::min),
         held_out_documents,
@@ -235,8 +247,8 @@ struct SampleCounts<'a> {
     order: &'static DocumentSchedule,
     warm_start: Option<&'a WarmStart>,
     /// Documents and tokens to train on, documents held out; documents and tokens to train on that are
-    /// visited again after a warm start.
-    sizes: [i64; 5],
+    /// visited again after a warm start; documents to train on in part.
+    sizes: [i64; 6],
     /// Norms of the documents that passes visit.
     norms: Norms,
     /// Tokens of the shortest document to train on.
@@ -254,7 +266,7 @@ impl<'a> SampleCounts<'a> {
             seed: process.job.model.seed,
             order,
             warm_start,
-            sizes: [0; 5],
+            sizes: [0; 6],
             norms: Norms::default(),
             least_tokens: u64::MAX,
             in_cell: vec![0; if order.is_ordered() { CELLS } else { 0 }],
@@ -263,12 +275,11 @@ impl<'a> SampleCounts<'a> {
     }
 
     /// Counts a document of the sample; returns its place in the order of minibatches.
-    fn add(&mut self, number: u64, split: Split, labels: &[u16], document: &ShardDocument) -> u64 {
+    fn add(&mut self, number: u64, split: Split, labels: &[u16], bag: Bag<'_>) -> u64 {
         if split == Split::HeldOut {
             self.sizes[2] += 1;
             return place(self.seed, number);
         }
-        let bag = document.bag();
         self.sizes[0] += 1;
         self.sizes[1] += bag.token_count() as i64;
         let revisits = self.warm_start.map(|start| start.revisits(bag));
@@ -345,11 +356,11 @@ fn send(
     numbers: [u64; 2],
     is_held_out: bool,
     mut labels: &[u16],
-    document: &ShardDocument,
+    bag: Bag<'_>,
 ) {
     let target = outbox.target(numbers[1]);
-    let pieces = document.terms.chunks(MAX_BLOCK_WORDS / 2);
-    for (terms, counts) in pieces.zip(document.counts.chunks(MAX_BLOCK_WORDS / 2)) {
+    let pieces = bag.terms.chunks(MAX_BLOCK_WORDS / 2);
+    for (terms, counts) in pieces.zip(bag.counts.chunks(MAX_BLOCK_WORDS / 2)) {
         let labels = std::mem::take(&mut labels);
         let piece: SampledPiece<'_> = (numbers, is_held_out, labels, (terms, counts));
         outbox.send(0, target, packed([piece]));

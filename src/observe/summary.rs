@@ -88,6 +88,8 @@ pub(crate) struct TrainSummary {
     pub(crate) rounds: u64,
     /// Documents trained on.
     pub(crate) sample_documents: u64,
+    /// Documents among these of which only `train.max_document_tokens` tokens were trained on.
+    pub(crate) thinned_documents: u64,
     /// Tokens of the sample visited per second of training.
     pub(crate) tokens_per_second: f64,
     /// Log-likelihood per token of the held-out documents under the published model, in nats; absent if no

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, fixed};
+use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums};
 use super::records::{records, table};
 use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use crate::failure::Failure;
 use lda::math::FIXED_POINT;
 
 /// Approximate number of documents whose groups are summed together, for a part.
-const TOPIC_BUCKET: u64 = 1 << 18;
+pub(super) const TOPIC_BUCKET: u64 = 1 << 18;
 /// Approximate bytes of a volume's sum for a topic: its place in an ordered map, or its row.
 const SUM_BYTES: u64 = 32;
 
@@ -41,13 +41,24 @@ pub(super) fn roll_up(_: &RollUpContext, start: &mut impl StartRollUp) {
 /// The sums of each volume.
 struct GroupTopics;
 
-/// Sums over the sections of a group.
+/// Sums over some documents, such as the sections of a volume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct GroupSums {
-    documents: i64,
-    tokens: i64,
+pub(super) struct GroupSums {
+    pub(super) documents: i64,
+    pub(super) tokens: i64,
     /// Σ θ_dk N_d, in fixed point.
-    topics: BTreeMap<u64, i64>,
+    pub(super) topics: BTreeMap<u64, i64>,
+}
+
+impl GroupSums {
+    /// Adds a document.
+    pub(super) fn count(&mut self, document: &ListedDocument<'_>) {
+        self.documents += 1;
+        self.tokens += document.read.tokens_in_vocabulary() as i64;
+        for (topic, mass) in document.masses() {
+            *self.topics.entry(topic).or_default() += mass;
+        }
+    }
 }
 
 /// The places of documents and tokens among those of topics.
@@ -101,15 +112,7 @@ impl RollUp for GroupTopics {
         let Some(group) = &document.read.group else {
             return;
         };
-        each(group, &mut |sums| {
-            let tokens = document.read.tokens_in_vocabulary();
-            sums.documents += 1;
-            sums.tokens += tokens as i64;
-            for &(weight, topic) in document.topics {
-                let mass = fixed(f64::from(weight) * tokens as f64);
-                *sums.topics.entry(topic.into()).or_default() += mass;
-            }
-        });
+        each(group, &mut |sums| sums.count(document));
     }
 
     fn lines(&self, key: String, sums: GroupSums, (): &(), lines: &mut Vec<GroupTopicRow>) {

@@ -28,6 +28,15 @@ pub(crate) struct ListedDocument<'a> {
     pub(crate) loglik_per_token: f64,
 }
 
+impl ListedDocument<'_> {
+    /// Returns its listed topics, and its tokens θ_dk N_d in each, in fixed point.
+    pub(crate) fn masses(&self) -> impl Iterator<Item = (u64, i64)> {
+        let tokens = self.read.tokens_in_vocabulary() as f64;
+        let topics = self.topics.iter();
+        topics.map(move |&(weight, topic)| (topic.into(), fixed(f64::from(weight) * tokens)))
+    }
+}
+
 /// Integer sums that can be sent to another worker and added to its own.
 pub(crate) trait Sums: Send + 'static {
     /// A part of them; a few hundred words at most.

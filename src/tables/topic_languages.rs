@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::check::{Known, VerifyReport};
 use super::records::{records, table};
-use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, fixed};
+use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums};
 use crate::failure::Failure;
 use corpus::labels::split;
 use corpus::language;
@@ -82,12 +82,9 @@ impl RollUp for TopicLanguages {
         if languages.is_empty() {
             languages.push("".into());
         }
-        let tokens = document.read.tokens_in_vocabulary() as f64;
         for language in languages {
             each(&language, &mut |sums| {
-                for &(weight, topic) in document.topics {
-                    sums.add((topic.into(), [1, fixed(f64::from(weight) * tokens)]));
-                }
+                document.masses().for_each(|(topic, tokens)| sums.add((topic, [1, tokens])));
             });
         }
     }

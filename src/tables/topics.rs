@@ -8,6 +8,8 @@ use super::check::{DocumentTotals, VerifyReport};
 use super::labels::LabelRow;
 use super::records::{records, rows, table};
 use super::tally::Tally;
+use super::terms::is_rubbish;
+use super::topic_concentration::TopicConcentrationRow;
 use super::topic_changes::TopicChangeRow;
 use super::topic_term_diagnostics::{CountedTerm, TopicTermDiagnosticsRow};
 use crate::failure::Failure;
@@ -140,18 +142,40 @@ pub struct TopicLine {
     /// How it has moved, after a warm start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) change: Option<TopicChangeRow>,
+    /// What holds much of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) concentration: Vec<TopicConcentrationRow>,
 }
 
 impl TopicLine {
-    /// Joins the rows of `topics`, and those of `labels` and of `topic_changes`, if there are any.
+    /// Joins the rows of `topics`, and those of `labels`, `topic_changes` and `topic_concentration`, if there are any.
     pub(crate) fn join(
         topics: Vec<TopicRow>,
         labels: Vec<LabelRow>,
         changes: Vec<TopicChangeRow>,
+        concentration: Vec<TopicConcentrationRow>,
     ) -> Vec<Self> {
         let mut others = (labels.into_iter(), changes.into_iter());
-        let line = |row| Self { row, label: others.0.next(), change: others.1.next() };
-        topics.into_iter().map(line).collect()
+        let line = |row| Self {
+            row,
+            label: others.0.next(),
+            change: others.1.next(),
+            concentration: Vec::new(),
+        };
+        let mut lines: Vec<Self> = topics.into_iter().map(line).collect();
+        for row in concentration {
+            if let Some(line) = lines.get_mut(row.topic as usize) {
+                line.concentration.push(row);
+            }
+        }
+        lines
+    }
+
+    /// Returns the share of its top terms that look like no words, 0 to 1.
+    pub(crate) fn rubbish_share(&self) -> f64 {
+        let terms = &self.row.top_terms;
+        let rubbish = terms.iter().filter(|term| is_rubbish(term)).count();
+        rubbish as f64 / terms.len().max(1) as f64
     }
 
     /// Returns its label, if it has one, and its most probable terms.
@@ -175,7 +199,7 @@ impl TopicLine {
 /// # Errors
 /// A table cannot be read, or lacks a column.
 pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, Failure> {
-    Ok(TopicLine::join(rows(root)?, rows(root)?, rows(root)?))
+    Ok(TopicLine::join(rows(root)?, rows(root)?, rows(root)?, rows(root)?))
 }
 
 /// Checks the table; returns each topic's `absent_weight`.

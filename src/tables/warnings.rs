@@ -7,13 +7,33 @@ use indicatif::HumanCount;
 use serde::Serialize;
 
 use super::drift::DriftRow;
+use super::topic_concentration::{DOCUMENT, GROUP, TopicConcentrationRow};
 use super::topics::TopicLine;
 use corpus::DocumentStatus;
+use corpus::language;
+
+/// The least shares of a topic's tokens from which it is said to be one document, one volume, one language, or one value
+/// of another column. A good topic may have most of its tokens from the documents of one author, but not from one of a
+/// thousand documents.
+const ONE_DOCUMENT: f64 = 0.5;
+const ONE_GROUP: f64 = 0.9;
+const ONE_LANGUAGE: f64 = 0.9;
+const ONE_VALUE: f64 = 0.95;
+/// What has at least this share of the collection may have any share of a topic.
+const HALF: f64 = 0.5;
+/// The least share of a topic's top terms, for it to be rubbish, that look like none.
+const RUBBISH: f64 = 0.5;
+/// With fewer documents than this, of at least this many tokens on average, topics are those of single documents.
+const FEW_DOCUMENTS: u64 = 500;
+const LONG_TOKENS: u64 = 1000;
+/// Characters of a value that are shown.
+const VALUE_CHARS: usize = 40;
 
 /// Something that a reader of the result should know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Warning {
-    /// A word for programs: `dead`, `duplicate`, `junk`, `untrained`, `drift`, or the status of documents.
+    /// A word for programs: `dead`, `duplicate`, `junk`, `rubbish`, `one_document`, `one_group`, `one_language`,
+    /// `one_value`, `untrained`, `few_documents`, `drift`, or the status of documents.
     pub(crate) kind: &'static str,
     pub(crate) text: String,
     pub(crate) remedy: String,
@@ -32,7 +52,7 @@ pub(crate) fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
     type Fault = fn(&TopicLine) -> bool;
     let is_labelled = topics.iter().any(|topic| topic.label.is_some());
     let remedy = |of_labels, other| if is_labelled { of_labels } else { other };
-    let faults: [(&str, Fault, [&str; 2], &str); 4] = [
+    let faults: [(&str, Fault, [&str; 2], &str); 5] = [
         (
             "untrained",
             TopicLine::is_untrained,
@@ -66,6 +86,16 @@ pub(crate) fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
             ["topic is junk: its terms say nothing", "topics are junk: their terms say nothing"],
             "Leave them out of interpretations; add terms without meaning to vocabulary.stop_words.",
         ),
+        (
+            "rubbish",
+            |topic| !topic.row.dead && topic.rubbish_share() >= RUBBISH,
+            [
+                "topic is rubbish: most of its top terms are no words",
+                "topics are rubbish: most of their top terms are no words",
+            ],
+            "Look at their documents (inspect --topic): encoded or damaged text should not be in the input. A larger \
+             vocabulary.min_documents leaves out terms of few documents.",
+        ),
     ];
     let of = |(kind, has_it, [one, many], remedy): (_, Fault, [&str; 2], &str)| {
         let numbers = topics.iter().filter(|topic| has_it(topic));
@@ -73,7 +103,116 @@ pub(crate) fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
         let text = counted(topics.len() as u64, one, many)?;
         Some(Warning { topics, ..Warning::new(kind, text, remedy) })
     };
-    faults.into_iter().filter_map(of).collect()
+    let faults = faults.into_iter().filter_map(of);
+    // A topic of a label has its documents by design.
+    faults.chain(if is_labelled { Vec::new() } else { of_concentration(topics) }).collect()
+}
+
+/// Returns the warnings about topics of one document, one volume or one value. A topic is named once: of what it is one,
+/// the smallest.
+fn of_concentration(topics: &[TopicLine]) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut left: Vec<&TopicLine> = topics.iter().filter(|topic| !topic.row.dead).collect();
+    for name in concentrated_columns(topics) {
+        let mut found: Vec<&TopicConcentrationRow> = Vec::new();
+        left.retain(|topic| {
+            let mut rows = topic.concentration.iter().filter(|row| row.name == name);
+            let one = rows.find(|row| is_one(row));
+            found.extend(one);
+            one.is_none()
+        });
+        // Of equals, the first.
+        let largest = found.iter().rev().max_by(|a, b| a.share.total_cmp(&b.share));
+        let Some(TopicConcentrationRow { topic, value, share, collection_share, .. }) = largest
+        else {
+            continue;
+        };
+        let (kind, noun, remedy) = match name {
+            DOCUMENT => (
+                "one_document",
+                "document",
+                "Cut long texts by corpus.section_words, limit them by train.max_document_tokens, or leave them out.",
+            ),
+            GROUP => (
+                "one_group",
+                "volume",
+                "Add volumes, or train fewer topics; names that only one volume has can be stop words.",
+            ),
+            language::COLUMN => (
+                "one_language",
+                "language",
+                "Keep one language by corpus.languages, or set vocabulary.stop_words = \"by-language\".",
+            ),
+            other => (
+                "one_value",
+                other,
+                "Read them as topics of these documents, not of the collection.",
+            ),
+        };
+        let value: String = value.chars().take(VALUE_CHARS).collect();
+        let example = format!(
+            "{:.0} % of topic {topic} is of {value:?}, which has {:.1} % of all tokens",
+            100.0 * share,
+            100.0 * collection_share
+        );
+        let one = format!("topic is mostly of one {noun}: {example}");
+        let many = format!("topics are mostly of one {noun} each: {example}");
+        let topics: Vec<i32> = found.iter().map(|row| row.topic).collect();
+        let text = counted(topics.len() as u64, &one, &many).unwrap_or_default();
+        warnings.push(Warning { topics, ..Warning::new(kind, text, remedy) });
+    }
+    warnings
+}
+
+/// Whether a topic is of what a row is about alone, more than the collection is.
+fn is_one(row: &TopicConcentrationRow) -> bool {
+    let least = match &row.name[..] {
+        DOCUMENT => ONE_DOCUMENT,
+        GROUP => ONE_GROUP,
+        language::COLUMN => ONE_LANGUAGE,
+        _ => ONE_VALUE,
+    };
+    row.share >= least && row.collection_share < HALF
+}
+
+/// Returns the columns of which something has much of a topic: those of the smallest parts first.
+fn concentrated_columns(topics: &[TopicLine]) -> Vec<&str> {
+    let rows = topics.iter().flat_map(|topic| &topic.concentration);
+    let mut names: Vec<&str> = rows.map(|row| &row.name[..]).collect();
+    let place = |name: &str| [DOCUMENT, GROUP, language::COLUMN].iter().position(|it| *it == name);
+    names.sort_unstable_by_key(|&name| (place(name).unwrap_or(usize::MAX), name));
+    names.dedup();
+    names
+}
+
+/// Says what topics without a warning are not, as in "none dead, duplicate, junk or rubbish": what was looked at.
+pub(crate) fn soundness(topics: &[TopicLine]) -> String {
+    let mut kinds: Vec<String> = ["dead", "duplicate", "junk", "rubbish"].map(Into::into).into();
+    let is_labelled = topics.iter().any(|topic| topic.label.is_some());
+    for name in concentrated_columns(topics).into_iter().filter(|_| !is_labelled) {
+        let noun = match name {
+            DOCUMENT => "document",
+            GROUP => "volume",
+            other => other,
+        };
+        kinds.push(format!("of one {noun}"));
+    }
+    let last = kinds.pop().unwrap_or_default();
+    format!("none {} or {last}", kinds.join(", "))
+}
+
+/// Returns the warning about a model that is trained on few long documents, given the collection's documents with terms and
+/// its tokens.
+pub(crate) fn of_size(documents: u64, tokens: u64) -> Option<Warning> {
+    let is_small = documents < FEW_DOCUMENTS && tokens >= documents.max(1) * LONG_TOKENS;
+    is_small.then(|| {
+        let texts = counted(documents, "document is", "documents are").unwrap_or_default();
+        let texts = texts.trim_end_matches('.');
+        let text = format!(
+            "Only {texts} trained on, and they are long: topics will be those of single documents."
+        );
+        Warning::new("few_documents", text, "Cut them into sections: corpus.section_words = 1000.")
+    })
 }
 
 /// Returns the warning about the drift of the new documents: of all, and the numbers of their groups and of those to be
@@ -142,5 +281,104 @@ fn counted(count: u64, one: &str, many: &str) -> Option<String> {
         0 => None,
         1 => Some(format!("1 {one}.")),
         n => Some(format!("{} {many}.", HumanCount(n))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::labels::LabelRow;
+    use crate::tables::topics::TopicRow;
+
+    /// The column, the value, its share of a topic, and that of the collection.
+    type Part = (&'static str, &'static str, f64, f64);
+
+    /// Returns topics, each with what holds much of it.
+    fn topics(parts: &[&[Part]]) -> Vec<TopicLine> {
+        let topic = |(topic, parts): (i32, &&[Part])| TopicLine {
+            row: TopicRow { topic, ..TopicRow::default() },
+            concentration: parts
+                .iter()
+                .map(|&(name, value, share, collection_share)| TopicConcentrationRow {
+                    topic,
+                    name: name.to_owned(),
+                    value: value.to_owned(),
+                    documents: 1,
+                    share,
+                    collection_share,
+                })
+                .collect(),
+            ..TopicLine::default()
+        };
+        (0..).zip(parts).map(topic).collect()
+    }
+
+    fn kinds(topics: &[TopicLine]) -> Vec<(&'static str, Vec<i32>)> {
+        of_topics(topics).into_iter().map(|warning| (warning.kind, warning.topics)).collect()
+    }
+
+    #[test]
+    fn a_topic_of_one_document_volume_or_value_is_named_once() {
+        let found = topics(&[
+            &[("group_id", "b", 0.97, 0.1), ("source_id", "x", 0.96, 0.02)],
+            &[("author", "Verne", 0.99, 0.1), ("group_id", "b", 0.91, 0.1)],
+            &[("language", "it", 0.94, 0.2), ("source_id", "x", 0.2, 0.02)],
+            &[("author", "Verne", 0.96, 0.1), ("year", "1870", 0.99, 0.6)],
+            &[("group_id", "b", 0.5, 0.1), ("language", "en", 1.0, 0.95)],
+            &[("source_id", "y", 0.51, 0.01)],
+        ]);
+        let expected = [
+            ("one_document", vec![0, 5]),
+            ("one_group", vec![1]),
+            ("one_language", vec![2]),
+            ("one_value", vec![3]),
+        ];
+        assert_eq!(kinds(&found), expected);
+        let warnings = of_topics(&found);
+        assert_eq!(
+            warnings[0].text,
+            "2 topics are mostly of one document each: 96 % of topic 0 is of \"x\", which has 2.0 % of all tokens."
+        );
+        assert!(warnings[3].text.starts_with("1 topic is mostly of one author: 96 %"));
+    }
+
+    #[test]
+    fn topics_that_are_dead_or_of_labels_are_not_said_to_be_of_one_document() {
+        let mut found = topics(&[&[("source_id", "x", 1.0, 0.01)]]);
+        found[0].row.dead = true;
+        assert_eq!(kinds(&found), [("dead", vec![0])]);
+        found[0].row.dead = false;
+        found[0].row.top_terms = vec!["word".to_owned()];
+        found[0].label = Some(LabelRow::default());
+        assert!(kinds(&found).is_empty());
+        assert_eq!(soundness(&found), "none dead, duplicate, junk or rubbish");
+    }
+
+    #[test]
+    fn what_was_not_looked_at_is_not_said_to_be_sound() {
+        let parts: &[_] = &[("year", "1", 0.2, 0.2), ("source_id", "x", 0.2, 0.1)];
+        assert_eq!(
+            soundness(&topics(&[parts, parts])),
+            "none dead, duplicate, junk, rubbish, of one document or of one year"
+        );
+    }
+
+    #[test]
+    fn most_terms_of_rubbish_are_no_words() {
+        let mut found = topics(&[&[], &[]]);
+        let terms = |terms: &str| terms.split(' ').map(str::to_owned).collect();
+        found[0].row.top_terms = terms("max g9v b8f 1d9l");
+        found[1].row.top_terms = terms("hwnd wm_paint dword win32");
+        assert_eq!(kinds(&found), []);
+        found[0].row.top_terms = terms("max g9v 34u 1d9l");
+        assert_eq!(kinds(&found), [("rubbish", vec![0])]);
+    }
+
+    #[test]
+    fn few_documents_are_too_few_if_they_are_long() {
+        let warning = of_size(289, 289 * 4000).expect("few and long");
+        assert!(warning.text.starts_with("Only 289 documents are trained on, "), "{warning:?}");
+        assert!(of_size(289, 289 * 100).is_none() && of_size(5230, 1 << 30).is_none());
+        assert!(of_size(0, 0).is_none());
     }
 }

@@ -26,6 +26,7 @@ mod drift;
 mod evaluate;
 mod export;
 mod faults;
+mod findings;
 mod follow;
 mod ingest;
 mod jobs;

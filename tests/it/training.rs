@@ -318,6 +318,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
         training_documents: documents,
         training_tokens: tokens,
         revisited_documents: 0,
+        thinned_documents: 0,
         least_tokens: least,
         held_out_documents: held_out.document_count() as u64,
         training: Arc::new(training),

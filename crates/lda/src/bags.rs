@@ -1,5 +1,7 @@
 //! Documents as bags of words, in memory: the form in which training takes them.
 
+use crate::math::random::Stream;
+
 /// A document: distinct terms, ascending, and how often each occurs.
 #[derive(Clone, Copy, Debug)]
 pub struct Bag<'a> {
@@ -14,6 +16,27 @@ impl Bag<'_> {
     pub fn token_count(&self) -> u64 {
         self.counts.iter().map(|&n| u64::from(n)).sum()
     }
+}
+
+/// Returns terms and counts of `most` of a document's tokens, drawn without replacement (Knuth's algorithm S); of all, if
+/// there are no more.
+pub fn thinned(bag: Bag<'_>, most: u64, stream: &mut Stream) -> (Vec<u32>, Vec<u32>) {
+    let (mut left, mut wanted) = (bag.token_count(), most);
+    let mut drawn = (Vec::new(), Vec::new());
+    for (&term, &count) in bag.terms.iter().zip(bag.counts) {
+        let mut taken = 0;
+        for _ in 0..count {
+            let is_taken = stream.below(left) < wanted;
+            left -= 1;
+            wanted -= u64::from(is_taken);
+            taken += u32::from(is_taken);
+        }
+        if taken > 0 {
+            drawn.0.push(term);
+            drawn.1.push(taken);
+        }
+    }
+    drawn
 }
 
 /// Bags of words in memory: term ids and counts of many documents, end to end.
@@ -155,6 +178,7 @@ impl Bags {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::random::Stage;
 
     #[test]
     fn documents_keep_their_labels() {
@@ -173,6 +197,29 @@ mod tests {
         let mut twice = bags.clone();
         twice.append(&bags);
         assert_eq!(labels(&twice), [expected.clone(), expected].concat());
+    }
+
+    #[test]
+    fn a_thinned_document_has_the_tokens_that_were_drawn() {
+        let bag = Bag { terms: &[2, 5, 9], counts: &[6, 1, 3] };
+        let drawn = |most, document| {
+            let mut stream = Stream::keyed(1, Stage::Thin, 0, document);
+            thinned(bag, most, &mut stream)
+        };
+        let (mut sums, draws) = ([0_u32; 10], 20_000);
+        for document in 0..draws {
+            let (terms, counts) = drawn(4, document);
+            assert_eq!(counts.iter().sum::<u32>(), 4);
+            assert!(terms.is_sorted() && counts.iter().all(|&count| count > 0));
+            terms.iter().zip(counts).for_each(|(&term, count)| sums[term as usize] += count);
+        }
+        // The means of the multivariate hypergeometric distribution: 4 of 10 tokens.
+        for (term, mean, deviation) in [(2, 2.4, 0.8), (5, 0.4, 0.49), (9, 1.2, 0.75)] {
+            let found = f64::from(sums[term]) / draws as f64;
+            let within = 4.0 * deviation / (draws as f64).sqrt();
+            assert!((found - mean).abs() < within, "{term}: {found}");
+        }
+        assert_eq!(drawn(10, 0), (vec![2, 5, 9], vec![6, 1, 3]));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::report::clip;
 use crate::tables::phi::PublishedPhi;
 use crate::tables::read::rows_of_topic;
 use crate::tables::records::records;
+use crate::tables::topic_concentration::TopicConcentrationRow;
 use crate::tables::topic_documents::TopicDocumentRow;
 use crate::tables::topic_terms::TopicTermRow;
 use crate::tables::topics::{TopicLine, topic_lines};
@@ -24,6 +25,8 @@ const DOCUMENTS: i32 = 10;
 const TERMS: usize = 20;
 /// Maximum width of a bar.
 const WIDEST_BAR: usize = 40;
+/// Characters of a document's id, a volume or a value that are shown.
+const WIDEST_VALUE: usize = 40;
 /// Characters of a term that are shown.
 const WIDEST_TERM: usize = 24;
 /// The tables with a row for each topic.
@@ -82,6 +85,16 @@ pub(super) fn show(args: &InspectArgs) -> Result<(), Failure> {
     for table in OF_TOPICS {
         let rows = rows_of_topic(&root.join(table), number, 1)?;
         text += &rows.map_or_else(String::new, |rows| within(&rows, 0));
+    }
+    let mut parts = String::new();
+    for row in &line.concentration {
+        let TopicConcentrationRow { name, value, share, collection_share, .. } = row;
+        let [share, of_all] = [share, collection_share].map(|share| 100.0 * share);
+        let value = clip(value, WIDEST_VALUE);
+        parts += &format!("  {share:>5.1} %  {name} {value}, with {of_all:.1} % of all tokens\n");
+    }
+    if !parts.is_empty() {
+        text += &format!("\nparts of a tenth and more\n{parts}");
     }
     text += &format!("\nterms\n{}", bars(&screen.terms, width));
     let documents = rows_of_topic(&root.join("topic_documents"), number, DOCUMENTS as usize)?;

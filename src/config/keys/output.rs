@@ -98,8 +98,8 @@ pub(super) const PROJECT: Section = rows! {
     /// The unit by which `trends` groups dates; `"auto"` takes the finest one with few enough values. Name one if the
     /// trends of several results are to be compared.
     date_unit: Or(AUTO, &Word(words_of::<DateUnit>)), Default("auto");
-    /// Whether the tables `group_topics`, `topic_trends`, `topic_correlations` and `topic_languages`, which sum over
-    /// documents, are written.
+    /// Whether the tables `group_topics`, `topic_trends`, `topic_correlations`, `topic_languages` and
+    /// `topic_concentration`, which sum over documents, are written.
     // They take little of a projection's time, and answer what most results are made for.
     rollups: Flag, Default(true);
     /// Documents listed per topic.

@@ -407,6 +407,7 @@ fn train_summary(
         seconds,
         rounds: record.rounds,
         sample_documents: record.training_documents,
+        thinned_documents: record.thinned_documents,
         tokens_per_second: tokens as f64 / seconds.max(1e-9),
         heldout_loglik_per_token: record.heldout.per_token(),
         heldout_standard_error: record.heldout.standard_error(),

@@ -49,7 +49,7 @@ function labelsSection() {
 }
 
 function warningsSection() {
-  if (!data.warnings.length) return h("p", { class: "calm" }, "Nothing to warn of: every document has topics, and no topic is dead, duplicate or junk.");
+  if (!data.warnings.length) return h("p", { class: "calm" }, "Nothing to warn of: every document has topics, and no topic is dead, duplicate, junk or rubbish.");
   return section(`${count(data.warnings.length)} ${data.warnings.length === 1 ? "warning" : "warnings"}`, { class: "warnings" },
     h("ul", { class: "plain" }, data.warnings.map((warning) => h("li", {},
       h("p", {}, h("strong", {}, warning.text), " ", warning.remedy),

@@ -7,6 +7,7 @@ use crate::tables::evaluation::EvaluationRow;
 use crate::tables::generations::GenerationRow;
 use crate::tables::group_topics::GroupTopicRow;
 use crate::tables::topic_changes::TopicChangeRow;
+use crate::tables::topic_concentration::TopicConcentrationRow;
 use crate::tables::topic_correlations::TopicCorrelationRow;
 use crate::tables::topic_languages::TopicLanguageRow;
 use crate::tables::topic_nodes::TopicNodeRow;
@@ -193,4 +194,15 @@ fn write_rollups(output: &Output) {
         tokens: 4.5,
     });
     part!(output, "topic_languages", rows);
+    let rows =
+        [(0, "source_id", "again", 0.5), (0, "source_id", "again", 0.25), (2, "year", "1905", 1.0)];
+    let rows = rows.map(|(topic, name, value, share)| TopicConcentrationRow {
+        topic,
+        name: name.to_owned(),
+        value: value.to_owned(),
+        documents: 1,
+        share,
+        collection_share: 0.125,
+    });
+    part!(output, "topic_concentration", rows);
 }

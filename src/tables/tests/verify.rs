@@ -106,6 +106,7 @@ fn missing_and_doubled_rows_are_found() {
         "topic_trends",
         "topic_correlations",
         "topic_languages",
+        "topic_concentration",
     ] {
         assert!(!after(table, |rows| doubled(&rows, 0)).is_empty(), "{table}");
     }
@@ -190,6 +191,9 @@ fn rollups_must_keep_their_bounds() {
         ("topic_correlations", "correlation", -0.8, 2),
         ("topic_correlations", "npmi", 0.6, 2),
         ("topic_languages", "tokens", -5.0, 3),
+        ("topic_concentration", "share", 0.25, 1),
+        ("topic_concentration", "share", -0.25, 1),
+        ("topic_concentration", "collection_share", 1.0, 3),
     ] {
         let found = after(table, |rows| doubles(&rows, name, by));
         assert_eq!(found.len(), problems, "{table}.{name}: {found:?}");

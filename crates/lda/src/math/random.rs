@@ -51,6 +51,8 @@ pub enum Stage {
     Bootstrap = 27,
     /// The worker, the part of a table or the pass that a name belongs to.
     Name = 28,
+    /// The tokens of a long document that are trained on.
+    Thin = 29,
 }
 
 /// 2⁶⁴ divided by the golden ratio: the increment of `SplitMix64`.

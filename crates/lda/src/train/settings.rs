@@ -24,12 +24,14 @@ pub enum MinibatchSize {
 }
 
 /// How to train: section `[train]` of a topicmill job. Numbers that are `None` follow from the sample
-/// ([`Schedule::new`](super::schedule::Schedule::new)). [`train`](super::train()) ignores `sample_bytes` and
-/// the settings of checkpoints.
+/// ([`Schedule::new`](super::schedule::Schedule::new)). [`train`](super::train()) ignores `max_document_tokens`,
+/// `sample_bytes` and the settings of checkpoints.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct TrainSettings {
     /// What an online round does with a document. Its [`requires`](TrainingMethod::requires) must hold.
     pub method: &'static TrainingMethod,
+    /// The most tokens of a document that are trained on ([`thinned`](crate::bags::thinned)); 0 sets no limit.
+    pub max_document_tokens: u32,
     /// Which documents a round visits.
     pub schedule: &'static DocumentSchedule,
     /// Whether drawn documents are weighted by the inverse of their probability, in online rounds.
@@ -96,6 +98,7 @@ impl Default for TrainSettings {
     fn default() -> Self {
         Self {
             method: &METHODS[0],
+            max_document_tokens: 0,
             schedule: &SCHEDULES[0],
             importance: false,
             residual_floor: None,
