@@ -175,6 +175,36 @@ fn sums_are_those_of_the_documents() {
 }
 
 #[test]
+fn what_holds_a_tenth_of_a_topic_is_listed() {
+    let ground = &*FINISHED;
+    let documents = documents(ground, "out");
+    let of_all: f64 = documents.iter().map(Document::tokens).sum();
+    let mut whole: BTreeMap<i32, f64> = BTreeMap::new();
+    for (topics, ..) in sums(&documents, "doc_id").values() {
+        topics.iter().for_each(|(&topic, mass)| *whole.entry(topic).or_default() += mass);
+    }
+    let rows = ground.table("out/topic_concentration");
+    for (name, least) in [("source_id", 0), ("group_id", 0), ("year", 6), ("tags", 6)] {
+        let mut expected = sums(&documents, name);
+        expected.remove("");
+        let is_much = |(topic, mass): (&i32, &f64)| *mass >= whole[topic] / 10.0;
+        let cells =
+            expected.values().map(|sums| sums.0.iter().filter(|&cell| is_much(cell)).count());
+        let found: Vec<_> = rows.iter().filter(|row| row["name"] == name).collect();
+        assert!(found.len() >= least && found.len() == cells.sum::<usize>(), "{name}: {found:?}");
+        for row in found {
+            let (topics, tokens, count) = &expected[&row["value"]];
+            let topic = number(&row["topic"]);
+            let share: f64 = number(&row["share"]);
+            assert!((share - topics[&topic] / whole[&topic]).abs() < 1e-6, "{row:?}");
+            let share: f64 = number(&row["collection_share"]);
+            assert!((share - tokens / of_all).abs() < 1e-12, "{row:?}");
+            assert_eq!(number::<i64>(&row["documents"]), *count);
+        }
+    }
+}
+
+#[test]
 fn values_are_named_by_their_documents_however_many_dates_each_has() {
     let ground = Workdir::new().with_job(JOB);
     let day = |n| {

@@ -236,7 +236,7 @@ pub(super) const TRAIN: Section = rows! {
     /// If above 0, a longer document is trained on by this many of its tokens, drawn at random; all of them are projected,
     /// and held-out documents are whole. One text as long as thousands of others otherwise has topics of its own.
     // Lengths that differ less are no harm.
-    max_document_tokens: Whole(0, COUNT), Library(default().max_document_tokens), UNHASHED;
+    max_document_tokens: Whole(0, COUNT), Library(default().max_document_tokens);
     /// Which documents a round visits. {words}. Where documents are drawn, a pass is as many draws as there are
     /// documents.
     // No other schedule reached a held-out figure with fewer draws on all corpora.

@@ -71,6 +71,7 @@ const MANY: [&[&str]; 8] = [
         "train.step_offset=1",
         "train.step_decay=1",
         "train.prune=0",
+        "train.max_document_tokens=5000",
         "train.alpha_after=0",
         "train.alpha_every=4",
         "train.average_every=0",
