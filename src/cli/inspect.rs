@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::args::InspectArgs;
 use super::pictures::{at_most, page_width};
-use super::summary::{MOST_TERMS, finding, held_out_curve, topic_table};
+use super::summary::{MOST_TERMS, finding, held_out_curve, repeated, topic_table};
 use super::{Exit, Failure, figures, plan};
 use crate::checkpoint::MAGIC;
 use crate::tables::evaluation::EvaluationRow;
@@ -22,6 +22,7 @@ use crate::tables::records::rows;
 use crate::tables::topics::{TopicLine, topic_lines};
 use crate::tables::training_log::training_curve;
 use crate::tables::warnings;
+use corpus::collection::Collection;
 
 /// The kinds of things that a path can name.
 #[derive(Debug, PartialEq, Eq)]
@@ -99,6 +100,9 @@ fn show_result(args: &InspectArgs) -> Result<(), Failure> {
         let (rows, bytes) = (figures::grouped(table.rows), figures::bytes(table.bytes));
         let noun = if table.rows == 1 { "row " } else { "rows" };
         text += &format!("{:<22}{rows:>15} {noun}{bytes:>12}\n", table.name);
+    }
+    if let Ok(Collection { duplicates: count @ 1.., .. }) = Collection::read(root) {
+        text += &format!("\n{}", plan::rows(&[("repeated", repeated(count))]));
     }
     if let Some(line) = held_out_curve(&training_curve(root)?) {
         text += &format!("\n{}", plan::rows(&[("training", line)]));

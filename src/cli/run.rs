@@ -247,7 +247,11 @@ fn without_text(summary: &Summary) -> Option<String> {
     let first = summary.remarks.first()?;
     let statuses = summary.documents_by_status.iter();
     let without = statuses.filter(|(status, count)| {
-        **count > 0 && !matches!(status.as_str(), "ok" | "repaired" | "no_vocabulary" | "filtered")
+        **count > 0
+            && !matches!(
+                status.as_str(),
+                "ok" | "repaired" | "no_vocabulary" | "filtered" | "duplicate"
+            )
     });
     let kinds: Vec<String> = without
         .clone()

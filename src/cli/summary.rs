@@ -82,6 +82,7 @@ fn json_summary(summary: &Summary) -> String {
 
 fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, String)> {
     let mut rows = vec![("documents", documents(summary))];
+    rows.extend(summary.duplicates.map(|count| ("repeated", repeated(count))));
     if let Some(ingest) = &summary.ingest {
         let phrases = ingest.phrases.map_or_else(String::new, |phrases| {
             format!(", {} phrases found", figures::grouped(phrases))
@@ -157,6 +158,15 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
     rows.extend(peak.map(|bytes| ("memory", format!("{} peak", figures::bytes(bytes)))));
     rows.push(("output", summary.output.display().to_string()));
     rows
+}
+
+/// Describes documents that repeat others: "1,204 documents nearly repeat an earlier one (column duplicate_of)".
+pub(super) fn repeated(count: u64) -> String {
+    let documents = figures::counted(count, "document");
+    let repeat = if count == 1 { "repeats" } else { "repeat" };
+    format!(
+        "{documents} nearly {repeat} an earlier one, and so were not trained on (column duplicate_of)"
+    )
 }
 
 /// Describes the score of the held-out documents, as in "-6.455 ± 0.013 nats per token (document completion, …)".

@@ -91,6 +91,13 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> GrowingSums<K, R> 
         }
     }
 
+    /// Lets the other workers flush: this one has only its last differences to send, and those of [`finish`](Self::finish)
+    /// wait for all.
+    pub(crate) fn settle(&mut self) {
+        self.input.advance_to(u64::MAX - 1);
+        self.input.flush();
+    }
+
     /// Waits for the differences of all workers, and returns the totals of this worker's keys. Every
     /// worker must call this.
     pub(crate) fn finish(self, worker: &mut Worker) -> KeyTotals<K, R> {
@@ -143,27 +150,32 @@ impl Frequencies {
     pub(crate) fn counted(&mut self, worker: &mut Worker, counter: &mut TermCounter, tokens: u64) {
         self.waiting += tokens;
         if self.waiting >= FLUSH_TOKENS.max(FLUSH_TOKENS_A_TERM * counter.len() as u64) {
-            self.flush(worker, counter);
+            self.flush(worker, counter, 1);
         }
     }
 
-    fn flush(&mut self, worker: &mut Worker, counter: &mut TermCounter) {
+    fn flush(&mut self, worker: &mut Worker, counter: &mut TermCounter, sign: isize) {
         self.waiting = 0;
         self.sums.flush(worker, |give| {
             counter.drain_new_counts(&mut |term, tokens, documents| {
-                give(term.into(), (signed(tokens), signed(documents)));
+                give(term.into(), (sign * signed(tokens), sign * signed(documents)));
             });
         });
     }
 
-    /// Takes the last counts of `counter`, waits for those of all workers, and returns the totals of
-    /// this worker's terms. Every worker must call this.
-    pub(crate) fn finish(
-        mut self,
-        worker: &mut Worker,
-        counter: &mut TermCounter,
-    ) -> KeyTotals<TermKey, TermTotals> {
-        self.flush(worker, counter);
+    /// Takes the last counts of `counter`: nothing but a retraction may follow. Waits for no other worker.
+    pub(crate) fn settle(&mut self, worker: &mut Worker, counter: &mut TermCounter) {
+        self.flush(worker, counter, 1);
+        self.sums.settle();
+    }
+
+    /// Takes back what `counter` has counted since all workers have [settled](Self::settle).
+    pub(crate) fn retract(&mut self, worker: &mut Worker, counter: &mut TermCounter) {
+        self.flush(worker, counter, -1);
+    }
+
+    /// Waits for the counts of all workers, and returns the totals of this worker's terms. Every worker must call this.
+    pub(crate) fn finish(self, worker: &mut Worker) -> KeyTotals<TermKey, TermTotals> {
         self.sums.finish(worker)
     }
 }
@@ -220,7 +232,8 @@ mod tests {
                     count(&mut counter, 1);
                     frequencies.counted(worker, &mut counter, 2);
                     let mut found = Vec::new();
-                    let totals = frequencies.finish(worker, &mut counter);
+                    frequencies.settle(worker, &mut counter);
+                    let totals = frequencies.finish(worker);
                     totals.visit(&mut |term, (tokens, documents)| {
                         assert_eq!(owner_of(term, threads), worker.index());
                         found.push((term.to_string(), (unsigned(tokens), unsigned(documents))));

@@ -3,6 +3,7 @@
 //! ```text
 //! blocks ──read, tokenize──▶ drafts (a worker's own term ids)
 //!                └─ new counts ──differential──▶ totals ──▶ owners prune, worker 0 numbers ──▶ term ids
+//!    └─ signatures ──by band──▶ pairs ──▶ duplicates, whose counts are taken back (`duplicates`)
 //! drafts ──term ids──▶ shards, numbered by the rank of their block
 //! ```
 //!
@@ -15,6 +16,7 @@
 
 mod copies;
 mod drafts;
+mod duplicates;
 mod journal;
 mod pairs;
 mod phrases;
@@ -27,6 +29,7 @@ use timely::worker::Worker;
 
 use self::drafts::WrittenShard;
 pub(super) use self::drafts::cause_first;
+use self::duplicates::NumberedDraft;
 use self::journal::{Draft, OwnDraft};
 use self::source::IngestInput;
 use self::vocabulary::Agreed;
@@ -36,12 +39,12 @@ use crate::dataflow::process::other_settings;
 use crate::failure::Failure;
 use crate::tables::documents::metadata_columns;
 use crate::tables::output::is_gone;
-use corpus::DocumentStatus;
 use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
 use corpus::input::{Input, identify};
 use corpus::labels::{Label, LabelCounter, differing_by_case};
 use corpus::vocabulary::Vocabulary;
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use corpus::{DocumentStatus, ShardDocument};
 
 /// The outcome of an ingest.
 #[derive(Clone, Debug, Default)]
@@ -92,20 +95,27 @@ pub fn ingest(worker: &mut Worker, process: &Process) -> Result<Ingested, Failur
     if all.is_empty() {
         return Err(Failure::data(no_documents(&source.input)));
     }
-    let documents = [
-        all.iter().map(|draft| draft.documents_with_tokens).sum(),
-        all.iter().map(|draft| draft.documents).sum(),
-    ];
-    let counted = (drafted.terms, drafted.totals);
+    let drafts = NumberedDraft::number(&drafted.drafts, &all);
+    let documents: u64 = all.iter().map(|draft| draft.documents).sum();
+    let duplicates = duplicates::find(worker, process, &drafts, documents)?;
+    let (mut terms, mut frequencies) = (drafted.terms, drafted.frequencies);
+    if duplicates.count() > 0 {
+        let join = |document: &mut ShardDocument| {
+            joiner.iter_mut().for_each(|joiner| joiner.bag(document));
+        };
+        duplicates.retract(worker, &drafts, join, &mut terms, &mut frequencies)?;
+    }
+    let with_tokens: u64 = all.iter().map(|draft| draft.documents_with_tokens).sum();
+    let counted = (terms, frequencies.finish(worker));
+    let documents = [with_tokens, documents, duplicates.count()];
     let (map, agreed) = vocabulary::agree(worker, process, counted, documents, &remarks)?;
     let documents = documents_here(worker, process, &drafted.drafts);
     begin(worker, process, ["ingest", "documents"], documents);
     let mut written = Vec::with_capacity(drafted.drafts.len());
     let mut labels = LabelCounter::default();
-    for draft in &drafted.drafts {
-        let number = all.partition_point(|other| other.key < draft.figures.key);
+    for draft in &drafts {
         let joiner = joiner.as_mut();
-        written.push(drafts::rewrite(process, &map, draft, number, &mut labels, joiner)?);
+        written.push(drafts::rewrite(process, &map, draft, &duplicates, &mut labels, joiner)?);
     }
     let labels = gather_labels(worker, process, &labels)?;
     let mut written: Vec<WrittenShard> = gather_records(worker, &written);
@@ -113,6 +123,7 @@ pub fn ingest(worker: &mut Worker, process: &Process) -> Result<Ingested, Failur
     let describe = || Collection {
         labels,
         phrases: found,
+        duplicates: duplicates.count(),
         ..collection(process, source, &agreed, &all, &written)
     };
     let collection = publish(worker, process, describe)?;
@@ -335,7 +346,8 @@ fn collection(
         documents: first_document,
         documents_with_terms: shards.iter().map(|shard| shard.documents_with_terms).sum(),
         documents_by_status: DocumentStatus::by_name(written.iter().map(|shard| &shard.by_status)),
-        tokens_total: drafts.iter().map(|draft| draft.tokens).sum(),
+        duplicates: 0,
+        tokens_total: written.iter().map(|shard| shard.tokens_total).sum(),
         tokens_in_vocabulary: written.iter().map(|shard| shard.tokens).sum(),
         tokens_stopped: written.iter().map(|shard| shard.tokens_stopped).sum(),
         terms_total: agreed.terms_total,

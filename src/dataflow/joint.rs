@@ -152,7 +152,7 @@ fn load<'a>(
         Columns::Counts,
         |number, document| {
             process.progress.add(1);
-            let is_new = plan.rule.split(number) != Split::Sample;
+            let is_new = plan.rule.split_of(number, document, None) != Split::Sample;
             if document.status.has_terms() && (takes_all || is_new) {
                 mine.push(number, &document.terms, &document.counts);
             }

@@ -93,6 +93,7 @@ impl Run<'_> {
         summary.documents = collection.documents;
         summary.tokens = collection.tokens_in_vocabulary;
         summary.documents_by_status = collection.documents_by_status.clone();
+        summary.duplicates = Some(collection.duplicates).filter(|&count| count > 0);
         if self.stages == Stages::Ingest {
             return Ok(summary);
         }
@@ -171,7 +172,9 @@ impl Run<'_> {
         let stages = ["ingest", "train", "project"];
         summary.already_complete = stages.map(str::to_owned).to_vec();
         summary.documents = manifest.documents_by_status.values().sum();
-        summary.tokens = read_collection(self.process)?.tokens_in_vocabulary;
+        let collection = read_collection(self.process)?;
+        summary.tokens = collection.tokens_in_vocabulary;
+        summary.duplicates = Some(collection.duplicates).filter(|&count| count > 0);
         summary.documents_by_status = manifest.documents_by_status;
         summary.report =
             if output.is_published(REPORT)? { Some(output.path(REPORT)) } else { None };

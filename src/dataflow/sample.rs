@@ -103,7 +103,7 @@ pub(crate) fn sample_rule(
         collection,
         Columns::Status,
         |number, document| {
-            if document.status.has_terms() {
+            if document.status.has_terms() && document.duplicate_of.is_none() {
                 smallest.add(SampleRule::key(seed, number));
             }
             Ok(())
@@ -193,7 +193,7 @@ pub(crate) fn load_sample(
         if let Some(reader) = &reader {
             reader.read(&document.metadata, &mut labels);
         }
-        let split = rule.split_of(number, reader.as_ref().map(|_| &labels[..]));
+        let split = rule.split_of(number, document, reader.as_ref().map(|_| &labels[..]));
         if document.status.has_terms() && split != Split::Projected {
             let labels = if split == Split::Sample { &labels[..] } else { &[] };
             let is_held_out = split == Split::HeldOut;
@@ -399,9 +399,9 @@ impl Splits {
             (Split::Sample, Some(reader)) => {
                 let mut labels = Vec::new();
                 reader.read(&document.metadata, &mut labels);
-                self.rule.split_of(number, Some(&labels))
+                self.rule.split_of(number, document, Some(&labels))
             }
-            (split, _) => split,
+            _ => self.rule.split_of(number, document, None),
         }
     }
 }

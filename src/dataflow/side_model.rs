@@ -126,7 +126,7 @@ fn key_bound(seed: u64, collection: &Collection, rule: &SampleRule, wanted: u64)
     let all = u128::from(collection.numbers());
     let labels = collection.labels.iter();
     let labelled = labels.map(|label| label.documents).reduce(|a, b| a + b);
-    let usable = collection.documents_with_terms;
+    let usable = collection.documents_with_terms.saturating_sub(collection.repeated());
     let usable = labelled.map_or(usable, |labelled| labelled.min(usable));
     let looked_at = (u128::from(wanted) * all).div_ceil(u128::from(usable.max(1)));
     let mut smallest = SmallestKeys::new(looked_at.min(all) as u64);

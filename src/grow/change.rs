@@ -61,6 +61,7 @@ struct Retraction {
     documents: u64,
     documents_with_terms: u64,
     documents_by_status: BTreeMap<String, u64>,
+    duplicates: u64,
     tokens_total: u64,
     tokens_in_vocabulary: u64,
     tokens_stopped: u64,
@@ -77,7 +78,10 @@ impl Retraction {
         self.tokens_total += u64::from(document.tokens_total);
         self.tokens_in_vocabulary += document.tokens_in_vocabulary();
         self.tokens_stopped += u64::from(document.tokens_stopped);
-        for (term, count) in document.all_terms() {
+        self.duplicates += u64::from(document.duplicate_of.is_some());
+        // The vocabulary has no counts of a document that repeats another.
+        let counted = document.all_terms().filter(|_| document.duplicate_of.is_none());
+        for (term, count) in counted {
             let [tokens, documents] = self.terms.entry(term).or_default();
             *tokens += u64::from(count);
             *documents += 1;
@@ -88,6 +92,7 @@ impl Retraction {
         collection.documents -= self.documents;
         collection.removed += self.documents;
         collection.documents_with_terms -= self.documents_with_terms;
+        collection.duplicates -= self.duplicates;
         collection.tokens_total -= self.tokens_total;
         collection.tokens_in_vocabulary -= self.tokens_in_vocabulary;
         collection.tokens_stopped -= self.tokens_stopped;
@@ -214,7 +219,7 @@ impl GrowingResult {
         };
         let mut smallest = SmallestKeys::new(wanted);
         OpenedResult::at(&self.result).for_each_document(Columns::Status, |number, document| {
-            if document.status.has_terms() {
+            if document.status.has_terms() && document.duplicate_of.is_none() {
                 smallest.add(SampleRule::key(job.model.seed, number));
             }
             Ok(())

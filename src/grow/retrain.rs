@@ -184,7 +184,8 @@ fn pruned(
     if kept.is_none() {
         let without_terms = DocumentStatus::NoVocabulary.name();
         let with_tokens = collection.documents_with_terms
-            + collection.documents_by_status.get(without_terms).copied().unwrap_or(0);
+            + collection.documents_by_status.get(without_terms).copied().unwrap_or(0)
+            - collection.repeated();
         let mut stop_list = StopList::load(&job.vocabulary, &job.tokens)?;
         stop_names(&terms, &names_among(&terms), &mut stop_list);
         prune(

@@ -21,6 +21,9 @@ pub(crate) struct Summary {
     pub(crate) tokens: u64,
     /// Documents by status; statuses without documents may be left out.
     pub(crate) documents_by_status: BTreeMap<String, u64>,
+    /// Documents that nearly repeat an earlier one; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) duplicates: Option<u64>,
     pub(crate) ingest: Option<IngestSummary>,
     pub(crate) train: Option<TrainSummary>,
     pub(crate) project: Option<ProjectSummary>,

@@ -25,8 +25,9 @@ use crate::tables::phi::PublishedPhi;
 use crate::tables::{group_topics, topic_correlations, topic_trends};
 use corpus::formats::htrc::VOLUME_BYTES;
 use corpus::formats::vocabulary_bytes;
+use corpus::minhash::key_bytes;
 use corpus::phrases::pair_bytes;
-use corpus::settings::SampleSize;
+use corpus::settings::{Repetitions, SampleSize};
 use corpus::shard::writing_bytes;
 use corpus::terms::TermCounter;
 use corpus::vocabulary::Vocabulary;
@@ -191,6 +192,12 @@ impl<'j> Sizes<'j> {
         pairs(kept_tokens(self.survey, documents), documents)
     }
 
+    /// Returns the documents that have signatures, if repeated texts are looked for.
+    fn signed_documents(&self) -> u64 {
+        let keeps = self.job.corpus.duplicates == Repetitions::Keep;
+        if keeps || self.job.model_from.is_some() { 0 } else { self.survey.documents }
+    }
+
     /// Returns an upper bound on the rows of `document_topics`: a document lists no more topics than it has tokens.
     fn listed_rows(&self, documents: u64) -> u64 {
         let project = &self.job.project;
@@ -319,11 +326,14 @@ impl<'j> Sizes<'j> {
         let counted = distinct_terms(survey, threads) + (2 * self.distinct).div_ceil(processes);
         let stored = u64::from(job.output.report) * weights.left;
         let modelled = &[Train, Classify, Project];
-        let parts: [(_, _, &[MemoryStage]); 17] = [
+        let keys = key_bytes(self.signed_documents().div_ceil(processes * threads));
+        let parts: [(_, _, &[MemoryStage]); 18] = [
             ("program", PROGRAM_BYTES, STAGES),
             ("counting terms", TermCounter::bytes(counted), &[Ingest, Phrases]),
             ("pairs of tokens", pairs, &[Phrases]),
             ("blocks", threads * (read + draft) + vocabularies, &[Ingest]),
+            // When the blocks are drafted; their memory may not have been returned.
+            ("repeated texts", threads * keys, &[Ingest]),
             // The bags are in memory twice while they are sorted; beyond the limit, with three minibatches.
             (
                 "sample",

@@ -25,6 +25,7 @@ table! {
         section: Option<i32>,          /// Position of the document within its volume, from 0; `None` without a volume.
         status: String,        /// The status of the document.
         split: String,                  /// Its split: trained on, held out, or neither.
+        duplicate_of: Option<i64>,     /// The earlier document that it nearly repeats.
         tokens_total: i64,             /// Tokens the tokenizer found.
         tokens_in_vocabulary: i64,     /// Tokens in the vocabulary: what the topics explain.
         tokens_stopped: i64,           /// Tokens that are stop words.
@@ -73,6 +74,7 @@ impl DocumentRow {
             section: None,
             status: document.status.name().to_owned(),
             split: split.name().to_owned(),
+            duplicate_of: document.duplicate_of.map(|number| number as i64),
             tokens_total: total,
             tokens_in_vocabulary: in_vocabulary,
             tokens_stopped: stopped,
@@ -160,6 +162,10 @@ impl DocumentRow {
             format!("documents: doc_id {doc_id} where {expected} or more is expected")
         });
         totals.documents = doc_id.saturating_add(1);
+        report.expect(self.duplicate_of.is_none_or(|original| (0..doc_id).contains(&original)), || {
+            let original = self.duplicate_of;
+            format!("document {doc_id}: it is no repetition of a document after it, {original:?}")
+        });
 
         let (total, in_vocabulary) = (self.tokens_total, self.tokens_in_vocabulary);
         let (stopped, unknown) = (self.tokens_stopped, self.tokens_unknown);

@@ -160,6 +160,10 @@ impl RollUp for Drift {
         whole: &mut RunSums,
         each: &mut dyn FnMut(&str, &mut dyn FnMut(&mut DriftSums)),
     ) {
+        // Of a document that repeats one of the sample there is nothing new.
+        if document.read.duplicate_of.is_some() {
+            return;
+        }
         let is_new = document.split != Split::Sample;
         let of_run = if is_new { &mut whole.new } else { &mut whole.trained };
         self.count(document, of_run);

@@ -91,6 +91,7 @@ fn write_documents(output: &Output) {
             top_weight: ok.then_some(0.7),
             entropy: ok.then_some(0.8),
             loglik_per_token: ok.then_some(-7.5),
+            duplicate_of: None,
             dropped_mass: ok.then_some(0.1),
         };
         let year = (id > 4).then(|| format!("19{id:02}"));

@@ -240,7 +240,10 @@ pub(crate) fn of_documents(statuses: &BTreeMap<String, u64>) -> Vec<Warning> {
 
 fn of_status(status: DocumentStatus, count: u64) -> Option<Warning> {
     let (one, many, remedy) = match status {
-        DocumentStatus::Ok | DocumentStatus::Filtered | DocumentStatus::Removed => return None,
+        DocumentStatus::Ok
+        | DocumentStatus::Filtered
+        | DocumentStatus::Duplicate
+        | DocumentStatus::Removed => return None,
         DocumentStatus::Repaired => (
             "document has bytes or escapes that are no characters; they were replaced",
             "documents have bytes or escapes that are no characters; they were replaced",

@@ -50,6 +50,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
             "block",
             "tokenizer",
             "terms",
+            "minhash",
             "labels",
             "stop_words",
             "vocabulary",

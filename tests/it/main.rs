@@ -23,6 +23,7 @@ mod constrain;
 mod copies;
 mod crash_points;
 mod drift;
+mod duplicates;
 mod evaluate;
 mod export;
 mod faults;

@@ -46,6 +46,9 @@ pub struct Collection {
     pub documents_with_terms: u64,
     /// Documents by status; every status is listed.
     pub documents_by_status: BTreeMap<String, u64>,
+    /// Documents that nearly repeat an earlier one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duplicates: u64,
     /// Tokens found.
     pub tokens_total: u64,
     /// Tokens in the vocabulary.
@@ -304,6 +307,12 @@ impl Collection {
         self.documents + self.removed
     }
 
+    /// Returns the documents with tokens that are not counted in the vocabulary, nor trained on, since they repeat others.
+    pub fn repeated(&self) -> u64 {
+        let dropped = self.documents_by_status.get(DocumentStatus::Duplicate.name());
+        self.duplicates.saturating_sub(dropped.copied().unwrap_or(0))
+    }
+
     /// Returns the change at which the model was trained last, from 1 (0: before all changes), and how many numbers had
     /// been given then.
     pub fn last_training(&self) -> (usize, u64) {
@@ -362,6 +371,7 @@ mod tests {
             documents: sizes.iter().sum(),
             documents_with_terms: sizes.iter().sum(),
             documents_by_status: BTreeMap::from([("ok".into(), sizes.iter().sum())]),
+            duplicates: 0,
             tokens_total: 0,
             tokens_in_vocabulary: 0,
             tokens_stopped: 0,

@@ -29,13 +29,15 @@ pub enum DocumentStatus {
     Truncated = 6,
     /// The job leaves it out, by `[htrc]` or by its language.
     Filtered = 7,
+    /// It nearly repeats an earlier document, and the job drops such ones.
+    Duplicate = 8,
     /// It has left the collection: an empty row, so that other documents keep their numbers. In no table.
-    Removed = 8,
+    Removed = 9,
 }
 
 impl DocumentStatus {
     /// Every status, in the order of their numbers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Ok,
         Self::Repaired,
         Self::Empty,
@@ -44,6 +46,7 @@ impl DocumentStatus {
         Self::TooLarge,
         Self::Truncated,
         Self::Filtered,
+        Self::Duplicate,
         Self::Removed,
     ];
 
@@ -63,6 +66,7 @@ impl DocumentStatus {
             Self::TooLarge => "too_large",
             Self::Truncated => "truncated",
             Self::Filtered => "filtered",
+            Self::Duplicate => "duplicate",
             Self::Removed => "removed",
         }
     }
@@ -188,6 +192,10 @@ pub struct ShardDocument {
     pub stopped: Vec<u32>,
     /// Tokens of each, ≥ 1; as long as `stopped`.
     pub stopped_counts: Vec<u32>,
+    /// The number of the earlier document that it nearly repeats: it is not counted in the vocabulary, nor trained on.
+    pub duplicate_of: Option<u64>,
+    /// Its [`Signature`](crate::minhash::Signature), in drafts only; empty without one.
+    pub signature: Vec<u8>,
 }
 
 impl ShardDocument {
@@ -215,7 +223,7 @@ impl ShardDocument {
     }
 
     /// Like [`lists`](Self::lists), for changing them.
-    pub(crate) fn lists_mut(&mut self) -> [[&mut Vec<u32>; 2]; 3] {
+    pub fn lists_mut(&mut self) -> [[&mut Vec<u32>; 2]; 3] {
         let Self { terms, counts, pruned, pruned_counts, stopped, stopped_counts, .. } = self;
         [[terms, counts], [pruned, pruned_counts], [stopped, stopped_counts]]
     }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::document::{Body, DocumentStatus, RawDocument, ShardDocument, set};
 use super::language::nearest;
+use super::minhash::{Hashed, MinHash};
 use super::names;
 use super::stop_words::StopWordsByLanguage;
 use super::terms::TermCounter;
@@ -46,6 +47,8 @@ pub struct Drafter {
     keeps_order: bool,
     /// The local ids of the tokens of the text being drafted, if their order is kept.
     sequence: Vec<u32>,
+    /// The bins of the document being drafted, if it gets a signature.
+    hashes: Option<Box<MinHash>>,
 }
 
 impl Drafter {
@@ -58,6 +61,7 @@ impl Drafter {
             marks_names: false,
             keeps_order: false,
             sequence: Vec::new(),
+            hashes: None,
         }
     }
 
@@ -82,6 +86,13 @@ impl Drafter {
         self
     }
 
+    /// Makes the signatures of documents ([`minhash`](super::minhash)) too.
+    #[must_use]
+    pub fn with_signatures(mut self) -> Self {
+        self.hashes = Some(Box::default());
+        self
+    }
+
     /// Writes the document over `out`, reusing its buffers. Its terms are local ids of [`terms`](Self::terms), in
     /// no particular order; `tokens_stopped` is 0 until the vocabulary is known.
     pub fn draft(&mut self, raw: RawDocument<'_>, out: &mut ShardDocument) {
@@ -92,11 +103,12 @@ impl Drafter {
         for (value, raw) in out.metadata.iter_mut().zip(&raw.metadata) {
             set(value, raw.as_deref());
         }
-        out.tokens_stopped = 0;
+        (out.tokens_stopped, out.duplicate_of) = (0, None);
         self.counter.begin_document();
         let language = self.stop_words.as_ref().and_then(|_| nearest(&raw.body));
         let mut named = BTreeMap::new();
         let read = |repaired| if repaired { DocumentStatus::Repaired } else { DocumentStatus::Ok };
+        let is_counted = matches!(raw.body, Body::Counts { .. });
         let status = match raw.body {
             Body::Text { text, repaired } => {
                 self.count_text(&text);
@@ -119,6 +131,13 @@ impl Drafter {
         self.counter.replace(&named);
         replace(&mut self.sequence, &named);
         let total = self.counter.end_document(&mut out.terms, &mut out.counts);
+        out.signature.clear();
+        if let Some(hashes) = &mut self.hashes {
+            for (&id, &count) in out.terms.iter().zip(&out.counts).filter(|_| is_counted) {
+                hashes.term(self.counter.term(id), count);
+            }
+            hashes.finish(&mut out.signature);
+        }
         if self.keeps_order {
             std::mem::swap(&mut out.terms, &mut self.sequence);
             self.sequence.clear();
@@ -162,15 +181,21 @@ impl Drafter {
     }
 
     fn count_text(&mut self, text: &str) {
-        let (counter, sequence) = (&mut self.counter, &mut self.sequence);
-        if self.keeps_order {
-            self.tokenizer.tokens(text, &mut |token| {
-                let local_id = counter.intern(token);
-                counter.add_local(local_id, 1);
-                sequence.push(local_id);
-            });
-        } else {
-            self.tokenizer.pass(text, counter);
+        let Self { tokenizer, counter, keeps_order, sequence, hashes, .. } = self;
+        if !*keeps_order {
+            return match hashes {
+                Some(hashes) => tokenizer.pass(text, &mut Hashed { hashes, sink: counter }),
+                None => tokenizer.pass(text, counter),
+            };
+        }
+        let mut sink = |token: &str| {
+            let local_id = counter.intern(token);
+            counter.add_local(local_id, 1);
+            sequence.push(local_id);
+        };
+        match hashes {
+            Some(hashes) => tokenizer.pass(text, &mut Hashed { hashes, sink: &mut sink }),
+            None => tokenizer.pass(text, &mut sink),
         }
     }
 

@@ -16,6 +16,7 @@ pub mod labels;
 pub mod language;
 pub mod markup;
 pub mod memo;
+pub mod minhash;
 pub mod minibatches;
 pub mod names;
 pub mod phrases;

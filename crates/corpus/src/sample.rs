@@ -3,6 +3,7 @@
 //! Whether a document is sampled depends only on the seed and its number, so that any worker can decide it, and the
 //! sample does not depend on where the document is read.
 
+use super::document::ShardDocument;
 use super::settings::{SampleSettings, SampleSize};
 use lda::math::random::{Stage, hash, hash_unit};
 
@@ -75,9 +76,11 @@ impl SampleRule {
         }
     }
 
-    /// Returns the split where training may need labels (`Some`): a document without any is not trained on.
-    pub fn split_of(&self, document: u64, labels: Option<&[u16]>) -> Split {
-        match (self.split(document), labels) {
+    /// Returns the split of a document by what it is: one that repeats another is neither trained on nor held out, and,
+    /// where training needs labels (`Some`), one without any is not trained on.
+    pub fn split_of(&self, number: u64, document: &ShardDocument, labels: Option<&[u16]>) -> Split {
+        match (self.split(number), labels) {
+            _ if document.duplicate_of.is_some() => Split::Projected,
             (Split::Sample, Some([])) => Split::Projected,
             (split, _) => split,
         }

@@ -20,6 +20,19 @@ pub enum OnDamage {
     Keep,
 }
 
+/// The treatment of documents that nearly repeat an earlier one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Repetitions {
+    /// They are not counted in the vocabulary, nor trained on.
+    #[default]
+    Once,
+    /// They are documents like any other; they are not looked for.
+    Keep,
+    /// They have no terms either.
+    Drop,
+}
+
 /// The treatment of HTML and XML in texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -79,6 +92,10 @@ pub struct CorpusSettings {
     pub max_document_bytes: u64,
     /// The treatment of damaged files.
     pub on_damage: OnDamage,
+    /// The treatment of documents that nearly repeat an earlier one.
+    pub duplicates: Repetitions,
+    /// The least resemblance of documents that repeat each other.
+    pub duplicate_similarity: f64,
     /// Section `[htrc]`.
     pub htrc: HtrcSettings,
 }

@@ -13,8 +13,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::builder::{ArrayBuilder, Int32Builder, Int64Builder, ListBuilder, StringBuilder};
-use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
+use arrow_array::builder::{
+    ArrayBuilder, BinaryBuilder, Int32Builder, Int64Builder, ListBuilder, StringBuilder,
+};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
+};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -46,11 +50,11 @@ const DOCUMENT_TEXT_BYTES: usize = 1 << 30;
 
 /// Key of the file metadata that marks a shard, and the version of its layout.
 const FORMAT_KEY: &str = "topicmill.shard";
-const FORMAT_VERSION: &str = "3";
+const FORMAT_VERSION: &str = "4";
 /// Prefix of the name of a metadata column, so that it cannot clash with ours.
 const METADATA_PREFIX: &str = "metadata.";
 /// Columns before the pass-through ones, in order.
-const FIXED_COLUMNS: [&str; 11] = [
+const FIXED_COLUMNS: [&str; 12] = [
     "source_id",
     "group",
     "status",
@@ -62,9 +66,12 @@ const FIXED_COLUMNS: [&str; 11] = [
     "pruned_counts",
     "stopped",
     "stopped_counts",
+    "duplicate_of",
 ];
 /// The fixed columns that are lists, in pairs: ids and counts.
 const LISTS: Range<usize> = 5..11;
+/// The last column of drafts, which shards lack.
+const SIGNATURE: &str = "signature";
 
 fn reading(path: &Path, source: impl Into<ParquetError>) -> CorpusError {
     match io_error(source.into()) {
@@ -133,18 +140,20 @@ mod tests;
 // Row groups are opened one by one and their batches sized by their content, so that neither a long file nor a file of
 // huge documents increases the decoded data in memory.
 
-/// The columns that are decoded.
+/// The columns that are decoded, besides `status` and `duplicate_of`; the other fields are left empty or 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Columns {
-    /// Everything.
+    /// Everything but signatures.
     All,
-    /// `status`, `terms` and `counts`; the other fields are left empty or 0.
+    /// `terms` and `counts`.
     Counts,
     /// Like `Counts`, and the metadata column at this index; the others are `None`.
     CountsAnd(usize),
-    /// `status` and the metadata columns.
+    /// The metadata columns.
     Metadata,
-    /// Only `status`.
+    /// The signatures of a draft.
+    Signatures,
+    /// No others.
     Status,
 }
 
@@ -234,11 +243,13 @@ impl ShardReader {
         let metadata = first..first + self.metadata_names.len();
         let roots: Vec<usize> = match self.columns {
             Columns::All => (0..metadata.end).collect(),
-            Columns::Counts => vec![2, 5, 6],
-            Columns::CountsAnd(place) => vec![2, 5, 6, first + place],
-            Columns::Metadata => metadata.chain([2]).collect(),
-            Columns::Status => vec![2],
+            Columns::Counts => vec![5, 6],
+            Columns::CountsAnd(place) => vec![5, 6, first + place],
+            Columns::Metadata => metadata.collect(),
+            Columns::Signatures => vec![metadata.end],
+            Columns::Status => Vec::new(),
         };
+        let roots = roots.into_iter().chain([2, first - 1]);
         let mask = ProjectionMask::roots(self.footer.parquet_schema(), roots);
         ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.footer.clone())
             .with_row_groups(vec![group])
@@ -278,8 +289,8 @@ fn check_schema(path: &Path, footer: &ArrowReaderMetadata) -> Result<Vec<String>
             return Err(not_a_shard(path, reason));
         }
     }
-    let names = fields.iter().skip(FIXED_COLUMNS.len()).map(|field| {
-        let name = field.name();
+    let names = fields.iter().skip(FIXED_COLUMNS.len()).map(|field| field.name());
+    let names = names.filter(|name| *name != SIGNATURE).map(|name| {
         name.strip_prefix(METADATA_PREFIX)
             .map(str::to_owned)
             .ok_or_else(|| not_a_shard(path, format!("unknown column {name}")))
@@ -297,6 +308,8 @@ struct ShardBatch {
     tokens: [Option<Int64Array>; 2],
     /// Those of [`LISTS`].
     lists: [[Option<Lists>; 2]; 3],
+    duplicate_of: Int64Array,
+    signature: Option<BinaryArray>,
     /// By index; empty if none was requested.
     metadata: Vec<Option<StringArray>>,
 }
@@ -326,6 +339,8 @@ impl ShardBatch {
             group: column(batch, "group")?,
             tokens: [column(batch, "tokens_total")?, column(batch, "tokens_stopped")?],
             lists,
+            duplicate_of: column(batch, "duplicate_of")?.ok_or("column duplicate_of is missing")?,
+            signature: column(batch, SIGNATURE)?,
             metadata,
         })
     }
@@ -357,6 +372,12 @@ impl ShardBatch {
             if columns[1].is_some() && ids != counts {
                 return Err(format!("a document has {ids} terms but {counts} counts"));
             }
+        }
+        let original = Some(&self.duplicate_of).filter(|column| column.is_valid(row));
+        document.duplicate_of = original.map(|column| column.value(row) as u64);
+        document.signature.clear();
+        if let Some(signatures) = &self.signature {
+            document.signature.extend_from_slice(signatures.value(row));
         }
         Ok(())
     }
@@ -450,14 +471,14 @@ impl ShardWriter {
         compression: ShardCompression,
     ) -> Result<Self, CorpusError> {
         let file = Writer::create(path).map_err(CorpusError::io(path))?;
-        let schema = Arc::new(schema(metadata_names));
+        let schema = Arc::new(schema(metadata_names, has_signatures(compression)));
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(compression)))
             .map_err(|e| writing(path, e))?;
         Ok(Self {
             path: path.to_owned(),
             schema,
             writer,
-            buffer: Buffer::new(metadata_names.len()),
+            buffer: Buffer::new(metadata_names.len(), has_signatures(compression)),
             group_rows: 0,
             group_bytes: 0,
             info: ShardInfo::default(),
@@ -539,12 +560,14 @@ struct Buffer {
     tokens_total: Int64Builder,
     tokens_stopped: Int64Builder,
     lists: [ListBuilder<Int32Builder>; 6],
+    duplicate_of: Int64Builder,
     metadata: Vec<StringBuilder>,
+    signature: Option<BinaryBuilder>,
     bytes: usize,
 }
 
 impl Buffer {
-    fn new(metadata_count: usize) -> Self {
+    fn new(metadata_count: usize, has_signatures: bool) -> Self {
         let list = |_| ListBuilder::new(Int32Builder::new()).with_field(element());
         Self {
             source_id: StringBuilder::new(),
@@ -553,7 +576,9 @@ impl Buffer {
             tokens_total: Int64Builder::new(),
             tokens_stopped: Int64Builder::new(),
             lists: std::array::from_fn(list),
+            duplicate_of: Int64Builder::new(),
             metadata: (0..metadata_count).map(|_| StringBuilder::new()).collect(),
+            signature: has_signatures.then(BinaryBuilder::new),
             bytes: 0,
         }
     }
@@ -578,7 +603,11 @@ impl Buffer {
         for (column, value) in self.metadata.iter_mut().zip(&document.metadata) {
             column.append_option(value.as_deref());
         }
-        self.bytes += text_bytes(document);
+        self.duplicate_of.append_option(document.duplicate_of.map(|number| number as i64));
+        if let Some(signatures) = &mut self.signature {
+            signatures.append_value(&document.signature);
+        }
+        self.bytes += text_bytes(document) + document.signature.len();
     }
 
     /// Returns the columns in the schema's order, and empties the buffer.
@@ -594,8 +623,12 @@ impl Buffer {
         for column in &mut self.lists {
             columns.push(Arc::new(column.finish()));
         }
+        columns.push(Arc::new(self.duplicate_of.finish()));
         for column in &mut self.metadata {
             columns.push(Arc::new(column.finish()));
+        }
+        if let Some(signatures) = &mut self.signature {
+            columns.push(Arc::new(signatures.finish()));
         }
         columns
     }
@@ -612,15 +645,22 @@ fn element() -> FieldRef {
     Arc::new(Field::new("element", DataType::Int32, false))
 }
 
-fn schema(metadata_names: &[String]) -> Schema {
-    use DataType::{Int64, Utf8};
+/// Only drafts have the signatures of documents.
+fn has_signatures(compression: ShardCompression) -> bool {
+    compression == ShardCompression::None
+}
+
+fn schema(metadata_names: &[String], has_signatures: bool) -> Schema {
+    use DataType::{Binary, Int64, Utf8};
     let lists = LISTS.map(|_| DataType::List(element()));
-    let kinds = [Utf8, Utf8, Utf8, Int64, Int64].into_iter().chain(lists);
+    let kinds = [Utf8, Utf8, Utf8, Int64, Int64].into_iter().chain(lists).chain([Int64]);
     let fixed = FIXED_COLUMNS.into_iter().zip(kinds);
-    let fixed = fixed.map(|(name, kind)| Field::new(name, kind, name == "group"));
+    let fixed = fixed.map(|(name, kind)| (name, kind, ["group", "duplicate_of"].contains(&name)));
+    let fixed = fixed.map(|(name, kind, is_nullable)| Field::new(name, kind, is_nullable));
     let metadata = metadata_names.iter();
     let metadata = metadata.map(|name| Field::new(format!("{METADATA_PREFIX}{name}"), Utf8, true));
-    Schema::new(fixed.chain(metadata).collect::<Vec<_>>())
+    let signature = has_signatures.then(|| Field::new(SIGNATURE, Binary, false));
+    Schema::new(fixed.chain(metadata).chain(signature).collect::<Vec<_>>())
 }
 
 /// Drafts are written for speed, final shards for size. Statistics are useless, because every reader reads every row.

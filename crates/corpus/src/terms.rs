@@ -337,7 +337,7 @@ struct TermKey {
 }
 
 /// Two odd constants without pattern, from the digits of π.
-const PI: [u64; 2] = [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7345];
+pub(crate) const PI: [u64; 2] = [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7345];
 
 impl TermKey {
     const LONG: u32 = 0xff;
@@ -376,6 +376,12 @@ pub fn hash(term: &str) -> u64 {
     TermKey::new(term).hash()
 }
 
+/// Returns the [`hash`] of a short term.
+#[inline]
+pub(crate) fn hash_short(token: ShortToken) -> u64 {
+    TermKey::short(token).hash()
+}
+
 /// Folds eight bytes at a time into 64 bits; the last eight may overlap those before.
 #[inline]
 fn long(bytes: &[u8]) -> u64 {
@@ -387,7 +393,7 @@ fn long(bytes: &[u8]) -> u64 {
 
 /// Returns the exclusive or of the product's two halves.
 #[inline]
-fn fold(a: u64, b: u64) -> u64 {
+pub(crate) fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }

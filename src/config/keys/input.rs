@@ -14,7 +14,7 @@ use crate::config::kind::{
 };
 use corpus::formats;
 use corpus::language::is_code;
-use corpus::settings::{self, Markup, OnDamage, TokenRule, TokenSettings};
+use corpus::settings::{self, Markup, OnDamage, Repetitions, TokenRule, TokenSettings};
 use lda::model::statistics::MAX_TERMS;
 
 const SIZE: Reals = Reals(|x| x > 0.0 && x <= 65_536.0, "a number of MiB above 0, at most 65536");
@@ -47,6 +47,8 @@ pub(super) const CONSTRAINTS: &[KeyConstraint] = constraints! {
     ["htrc"] => Unused, if If("corpus.format", |format| lacks(format, "htrc"));
     ["tokens.elisions"] => Unused, if If("tokens.rule", |rule| matches!(rule, "letters" | "whitespace"));
     ["tokens.addresses"] => Unused, if Is("tokens.rule", "whitespace");
+    ["corpus.duplicates", "corpus.duplicate_similarity"] => Ignored, if Names("model.from");
+    ["corpus.duplicate_similarity"] => Unused, if Is("corpus.duplicates", "keep");
     DETECTION => Unused, if Is("phrases.detect", "false");
     BY_FREQUENCY => NotGiven, if Names("vocabulary.from");
     BY_FREQUENCY => Ignored, if Names("vocabulary.from");
@@ -120,6 +122,14 @@ pub(super) const CORPUS: Section = rows! {
     /// When a file is truncated: `"fail"` stops the run, `"keep"` continues with what could be read and one document
     /// of status `truncated`.
     on_damage: Word(words_of::<OnDamage>), Default("fail");
+    /// Documents that nearly repeat an earlier one ([FORMATS.md](FORMATS.md#repeated-texts)). `"once"`: they are neither
+    /// counted in the vocabulary nor trained on, but have their topics; `"drop"`: they have status `duplicate` and no
+    /// terms; `"keep"`: they are not looked for. Nor are they among documents that `topicmill add` adds.
+    duplicates: Word(words_of::<Repetitions>), Default("once");
+    /// The least resemblance of a document and one that it nearly repeats: the share of their sequences of three tokens
+    /// that both have.
+    // Copies in which one word of twenty differs are found, replies that quote a whole text are not.
+    duplicate_similarity: Real(SHARE), Default(0.7);
 };
 
 pub(super) const HTRC: Section = rows! {

@@ -12,9 +12,10 @@ use bytemuck::{Pod, Zeroable};
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
+use super::duplicates::{self, Duplicates, NumberedDraft};
 use super::journal::{Draft, DraftFolder, Findings, Journal, OwnDraft, TakenOver, count};
 use super::source::IngestInput;
-use crate::dataflow::frequencies::{Frequencies, KeyTotals, TermKey, TermTotals};
+use crate::dataflow::frequencies::Frequencies;
 use crate::dataflow::gather::{gather_values, sum};
 use crate::dataflow::process::{Process, Tickets};
 use crate::failure::Failure;
@@ -40,8 +41,8 @@ const CAUSE_FIRST: Duration = Duration::from_secs(5);
 pub(super) struct Drafted {
     /// Its terms.
     pub(super) terms: TermCounter,
-    /// Its share of all terms, summed over all workers.
-    pub(super) totals: KeyTotals<TermKey, TermTotals>,
+    /// The frequencies of all terms, to which no worker adds any more.
+    pub(super) frequencies: Frequencies,
     /// Its drafts.
     pub(super) drafts: Vec<OwnDraft>,
     /// Folders to remove once ingest is complete.
@@ -118,6 +119,9 @@ pub(super) fn draft_all(
     if process.job.phrases.detection.is_some() {
         drafter = drafter.in_order();
     }
+    if duplicates::are_looked_for(process) {
+        drafter = drafter.with_signatures();
+    }
     // Whatever the drafts depend on; another build may tokenize differently.
     let key = [env!("TOPICMILL_BUILD"), &process.job.corpus_hash(), &source.fingerprint].join(" ");
     let TakenOver { drafts: taken, mut folders, done } =
@@ -174,14 +178,14 @@ pub(super) fn draft_all(
     }
     // Before anything else: workers that still count wait for those that lag behind, and these have to say that they
     // do not.
-    let totals = frequencies.finish(worker, drafter.terms_mut());
+    frequencies.settle(worker, drafter.terms_mut());
     let found = named.iter().map(|(_, place)| i64::from(!missing.contains(place)));
     let found = sum(worker, &found.collect::<Vec<_>>());
     if worker.index() == 0 {
         let absent = named.into_iter().zip(found).filter(|(_, found)| *found == 0);
         absent.for_each(|((name, _), _)| process.warn(format!("no document has `{name}`")));
     }
-    let drafted = Drafted { terms: drafter.into_terms(), totals, drafts, folders };
+    let drafted = Drafted { terms: drafter.into_terms(), frequencies, drafts, folders };
     Ok((drafted, Remarks::first(gather_values(worker, remarks.0.into_iter().collect()))))
 }
 
@@ -259,6 +263,8 @@ pub(in crate::dataflow) fn cause_first(error: InputError) -> InputError {
 pub(super) struct WrittenShard {
     /// The shard's number.
     pub(super) number: u64,
+    /// Tokens found.
+    pub(super) tokens_total: u64,
     /// Tokens in the vocabulary.
     pub(super) tokens: u64,
     /// Tokens that are stop words.
@@ -283,31 +289,35 @@ pub(super) struct WrittenShard {
 pub(super) fn rewrite(
     process: &Process,
     map: &TermMap,
-    draft: &OwnDraft,
-    number: usize,
+    draft: &NumberedDraft<'_>,
+    duplicates: &Duplicates,
     labels: &mut LabelCounter,
     mut joiner: Option<&mut Joiner>,
 ) -> Result<WrittenShard, Failure> {
+    let number = draft.number;
     let name = Collection::shard_name(number);
     let temporary = process.output.temporary_path(&format!("shard-{number:05}.parquet"));
     let metadata = process.job.corpus.columns();
     let labelled = process.job.corpus.labels();
     let mut writer = ShardWriter::create(&temporary, &metadata, ShardCompression::Zstd)?;
-    let (mut tokens_stopped, mut first_volume) = (0, None);
+    let (mut tokens_total, mut tokens_stopped, mut first_volume) = (0, 0, None);
     let (mut volumes, mut sections, mut last_sections) = (Sections::default(), 0, 0);
-    draft.read(Columns::All, |document| {
+    draft.read(Columns::All, |number, document| {
         if let Some(joiner) = &mut joiner {
             joiner.bag(document);
         }
         map.remap(document);
+        duplicates.mark(number, document);
         if let Some(section) = volumes.number(document.group.as_deref()) {
             sections += 1;
             last_sections = section + 1;
             first_volume.get_or_insert_with(|| volume_digest(volumes.group()));
         }
+        tokens_total += u64::from(document.tokens_total);
         tokens_stopped += u64::from(document.tokens_stopped);
         if let Some((settings, place)) = labelled
             && document.status.has_terms()
+            && document.duplicate_of.is_none()
             && let Some(value) = &document.metadata[place]
         {
             labels.add(value, settings);
@@ -321,6 +331,7 @@ pub(super) fn rewrite(
     let (tokens, by_status) = (info.tokens, info.by_status);
     Ok(WrittenShard {
         number: number as u64,
+        tokens_total,
         tokens,
         tokens_stopped,
         sections,

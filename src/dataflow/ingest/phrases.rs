@@ -47,7 +47,8 @@ pub(super) fn join(
     settings: &DetectionSettings,
     drafted: Drafted,
 ) -> Result<Joined, Failure> {
-    let Drafted { mut terms, totals, mut drafts, folders } = drafted;
+    let Drafted { mut terms, frequencies, mut drafts, folders } = drafted;
+    let totals = frequencies.finish(worker);
     let (words, tokens) = frequent_words(worker, process, settings, totals)?;
     let passes = if settings.max_words > 2 { 2 } else { 1 };
     let documents = super::documents_here(worker, process, &drafts);
@@ -71,8 +72,8 @@ pub(super) fn join(
         phrases.append(&mut found);
         joiner = Joiner::new(&phrases, &mut terms);
     }
-    let totals = recount(worker, process, &mut drafts, &mut joiner, &mut terms)?;
-    Ok(Joined { drafted: Drafted { terms, totals, drafts, folders }, phrases, joiner })
+    let frequencies = recount(worker, process, &mut drafts, &mut joiner, &mut terms)?;
+    Ok(Joined { drafted: Drafted { terms, frequencies, drafts, folders }, phrases, joiner })
 }
 
 /// Returns the words that are not stop words and occur often enough, and the tokens of all that are not
@@ -233,7 +234,7 @@ fn recount(
     drafts: &mut [OwnDraft],
     joiner: &mut Joiner,
     terms: &mut TermCounter,
-) -> Result<KeyTotals<TermKey, TermTotals>, Failure> {
+) -> Result<Frequencies, Failure> {
     let mut frequencies = Frequencies::new(worker);
     for draft in drafts {
         let mut tokens = 0;
@@ -245,7 +246,8 @@ fn recount(
         frequencies.counted(worker, terms, tokens);
         worker.step();
     }
-    Ok(frequencies.finish(worker, terms))
+    frequencies.settle(worker, terms);
+    Ok(frequencies)
 }
 
 /// Passes each document of a draft to `visit`.

@@ -45,12 +45,13 @@ const TERMS_A_RANGE: usize = 1 << 18;
 /// Prunes the totals of all workers to one vocabulary, and writes it. Returns the map of this
 /// worker's `terms`, and a summary of the vocabulary.
 ///
-/// `documents` are the numbers of documents with at least one token, and of all documents.
+/// `documents` are the numbers of documents with at least one token, of all documents, and of those that are not counted
+/// because they repeat others.
 pub(super) fn agree(
     worker: &mut Worker,
     process: &Process,
     (terms, totals): (TermCounter, KeyTotals<TermKey, TermTotals>),
-    documents: [u64; 2],
+    documents: [u64; 3],
     remarks: &Remarks,
 ) -> Result<(TermMap, Agreed), Failure> {
     let terms = terms.without_counts();
@@ -73,7 +74,8 @@ pub(super) fn agree(
         add_absent(worker, present, &mut owned);
         keep_those_of(before, &mut owned, &stop_list);
     } else {
-        prune(&mut owned, documents[0], &job.vocabulary, &stop_list, |ranks, n| {
+        let [with_tokens, _, repeated] = documents;
+        prune(&mut owned, with_tokens - repeated, &job.vocabulary, &stop_list, |ranks, n| {
             nth(worker, ranks, n)
         });
     }
@@ -141,6 +143,10 @@ fn add_names(worker: &mut Worker, owned: &[VocabularyTerm], stop_list: &mut Stop
 pub(super) fn owned_terms(totals: KeyTotals<TermKey, TermTotals>) -> Vec<VocabularyTerm> {
     let mut terms = Vec::new();
     totals.visit(&mut |term, (tokens, documents)| {
+        // Where all its documents repeat others, no trace of a term is left, or one of zeros.
+        if documents == 0 {
+            return;
+        }
         terms.push(VocabularyTerm {
             term: String::from(&**term),
             tokens: unsigned(tokens),
@@ -336,7 +342,7 @@ fn nth(worker: &mut Worker, mut ranks: Vec<Rank<'_>>, n: usize) -> Option<([u64;
 fn nothing_kept(
     process: &Process,
     counts: &Counts,
-    [with_tokens, documents]: [u64; 2],
+    [with_tokens, documents, repeated]: [u64; 3],
     remarks: &Remarks,
 ) -> String {
     let settings = &process.job.vocabulary;
@@ -370,8 +376,17 @@ fn nothing_kept(
             result.display(),
         );
     }
+    let (with_tokens, repeat) = match repeated {
+        0 => (with_tokens, String::new()),
+        _ => (
+            with_tokens - repeated,
+            format!(
+                " ({repeated} others nearly repeat them, and are not counted: corpus.duplicates)"
+            ),
+        ),
+    };
     format!(
-        "the vocabulary is empty: of {} terms in {with_tokens} documents, {} are in fewer than \
+        "the vocabulary is empty: of {} terms in {with_tokens} documents{repeat}, {} are in fewer than \
          vocabulary.min_documents = {}, {} in more than vocabulary.max_share = {} of them, {} are \
          stop words and {} beyond vocabulary.max_terms = {}; lower min_documents, raise max_share, \
          or shorten vocabulary.stop_words",

@@ -252,7 +252,7 @@ impl PartInference {
     ) -> Result<(Split, Projection, Vec<PredictionRow>), Failure> {
         let plan = &self.plan;
         let labels = (self.predictor.as_mut()).map(|it| it.read(&read.metadata));
-        let split = plan.rule.split_of(number, labels);
+        let split = plan.rule.split_of(number, read, labels);
         let (job, bag) = (&plan.process.job, read.bag());
         let onto = Projecting {
             target: Target {

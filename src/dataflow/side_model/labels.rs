@@ -100,7 +100,7 @@ impl SideModel for LabelPlan<'_> {
                 return Ok(());
             }
             reader.read(&document.metadata, &mut labels);
-            if rule.split_of(number, Some(&labels)) == Split::Sample {
+            if rule.split_of(number, document, Some(&labels)) == Split::Sample {
                 let target: Vec<f32> = labels.iter().map(|&label| f32::from(label)).collect();
                 Example { number, bag: document.bag(), target: &target }.pack(&mut words);
             }

@@ -3,6 +3,7 @@
 use super::{Sizes, pairs};
 use crate::plan::survey::Survey;
 use crate::tables::topic_correlations::{ROW_BYTES, most_rows};
+use corpus::minhash::BINS;
 
 /// Bytes per (document, term) pair in the drafts (4.4 to 9.7 were measured), per token in drafts that keep the
 /// order of tokens for phrases (7.9 to 9.0), and per pair in the shards (0.9 to 1.9).
@@ -74,7 +75,7 @@ impl Disk {
         let file = weights * WEIGHT_BYTES;
         let checkpoints = remembered.map_or(0.0, |bytes| 2.0 * (file + bytes as f64));
         Self {
-            drafts: (drafts + metadata) as u64,
+            drafts: (drafts + metadata) as u64 + sizes.signed_documents() * BINS as u64,
             shards: shard_bytes(survey),
             tables: (tables + metadata) as u64,
             model: (file + checkpoints) as u64,

@@ -20,7 +20,7 @@ use crate::block::{BlockQueue, Share, estimate};
 use crate::compression::tests::{bzip, gzip, zstandard};
 use crate::encoding::TextEncoding;
 use crate::input::discover;
-use crate::settings::{HtrcSettings, Markup, SectionSize};
+use crate::settings::{HtrcSettings, Markup, Repetitions, SectionSize};
 use crate::{Body, DocumentStatus};
 use std::borrow::Cow;
 use std::path::Path;
@@ -48,6 +48,8 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
         max_document_bytes: 1 << 20,
         needs_order: false,
         on_damage: OnDamage::Fail,
+        duplicates: Repetitions::Keep,
+        duplicate_similarity: 1.0,
         htrc: HtrcSettings {
             section: SectionSize::Pages(10),
             skip_first_pages: 0,

@@ -41,10 +41,11 @@ fn document() -> impl Strategy<Value = ShardDocument> {
     let entries = |most| prop::collection::vec((0..=i32::MAX as u32, 0..=i32::MAX as u32), 0..most);
     let metadata = prop::collection::vec(prop::option::of(text()), 2);
     let status = prop::sample::select(DocumentStatus::ALL.to_vec());
-    let head = (text(), prop::option::of(text()), metadata, status);
+    let original = prop::option::of(0..=i64::MAX as u64);
+    let head = (text(), prop::option::of(text()), metadata, status, original);
     let lists = (entries(12), entries(4), entries(4));
     (head, any::<[u32; 2]>(), lists).prop_map(|(head, [total, stop_words], lists)| {
-        let (source_id, group, metadata, status) = head;
+        let (source_id, group, metadata, status, duplicate_of) = head;
         let (terms, counts) = lists.0.into_iter().unzip();
         let (pruned, pruned_counts) = lists.1.into_iter().unzip();
         let (stopped, stopped_counts) = lists.2.into_iter().unzip();
@@ -61,6 +62,8 @@ fn document() -> impl Strategy<Value = ShardDocument> {
             pruned_counts,
             stopped,
             stopped_counts,
+            duplicate_of,
+            signature: Vec::new(),
         }
     })
 }
@@ -103,16 +106,40 @@ proptest! {
                 status: d.status,
                 terms: d.terms,
                 counts: d.counts,
+                duplicate_of: d.duplicate_of,
                 ..ShardDocument::default()
             })
             .collect();
         prop_assert_eq!(&read(&path, Columns::Counts), &counts);
         let statuses: Vec<_> = counts
             .into_iter()
-            .map(|d| ShardDocument { status: d.status, ..ShardDocument::default() })
+            .map(|d| ShardDocument {
+                status: d.status,
+                duplicate_of: d.duplicate_of,
+                ..ShardDocument::default()
+            })
             .collect();
         prop_assert_eq!(read(&path, Columns::Status), statuses);
     }
+}
+
+#[test]
+fn drafts_alone_have_signatures() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shard.parquet");
+    let names = ["year".to_owned()];
+    let document = |signature: &[u8]| ShardDocument {
+        metadata: vec![None],
+        signature: signature.to_vec(),
+        ..ShardDocument::default()
+    };
+    let documents = [document(b"one"), document(b""), document(b"three")];
+    write(&path, &names, ShardCompression::None, &documents);
+    let read_back = read(&path, Columns::Signatures);
+    assert!(read_back.iter().map(|it| &it.signature).eq(documents.iter().map(|it| &it.signature)));
+    assert!(read(&path, Columns::All).iter().all(|it| it.signature.is_empty()));
+    write(&path, &names, ShardCompression::Zstd, &documents);
+    assert_eq!(read(&path, Columns::All), vec![document(b""); 3]);
 }
 
 fn long_document(number: usize, terms: u32) -> ShardDocument {

@@ -3,7 +3,7 @@
 use corpus::block::{BlockQueue, Share};
 use corpus::encoding::TextEncoding;
 use corpus::input::{InputError, discover};
-use corpus::settings::{CorpusSettings, HtrcSettings, Markup, OnDamage, SectionSize};
+use corpus::settings::{CorpusSettings, HtrcSettings, Markup, OnDamage, Repetitions, SectionSize};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -62,6 +62,8 @@ fn settings(path: &Path, on_damage: OnDamage) -> CorpusSettings {
         max_document_bytes: 1 << 20,
         needs_order: false,
         on_damage,
+        duplicates: Repetitions::Keep,
+        duplicate_similarity: 1.0,
         htrc: HtrcSettings {
             section: SectionSize::Pages(10),
             skip_first_pages: 0,
