@@ -10,7 +10,9 @@ pub(super) fn is_rubbish(term: &str) -> bool {
     term.split(['_', '-', '.', ' ', '\'', '’']).any(|part| {
         let part = part.trim_end_matches(|c: char| c.is_ascii_digit());
         let letters: Vec<char> = part.chars().filter(|c| c.is_alphabetic()).collect();
-        let is_mixed = !letters.is_empty() && !part.chars().all(char::is_alphabetic);
+        // Signs of other scripts belong to their words.
+        let is_sign = |c: char| c.is_ascii() && !c.is_ascii_alphabetic();
+        let is_mixed = !letters.is_empty() && part.contains(is_sign);
         let is_latin = letters.iter().all(char::is_ascii_alphabetic);
         let has_vowel = letters.iter().any(|c| "aeiouyAEIOUY".contains(*c));
         let repeats = letters.windows(LETTERS).any(|run| run.iter().all(|c| *c == run[0]));
@@ -27,7 +29,7 @@ mod tests {
         for term in ["max>ax", "g9v", "1d9l", "bhjn", "aaaa", "xxxxxx", "a86f", "34u", "q_9x"] {
             assert!(is_rubbish(term), "{term}");
         }
-        let words = "wm_paint win32 dword window l'homme e-mail 1995 rhythm str ab état świat слово ни 東京 Größe gtk u.s";
+        let words = "wm_paint win32 dword window l'homme e-mail 1995 rhythm str ab état świat слово ни 東京 Größe हिन्दी gtk u.s";
         let words = words.split(' ').chain(["new york", "o'neill", ""]);
         words.for_each(|term| assert!(!is_rubbish(term), "{term}"));
     }
