@@ -35,7 +35,8 @@ type Document = (String, &'static str, u64, String, &'static str, u64);
 
 /// Returns a line with words of a subject, each with another beginning.
 fn line((id, subject, length, volume, language, year): Document) -> String {
-    let mut stream = Stream::keyed(5, Stage::Synth, id.len() as u64, length * 100 + year % 100);
+    let key = id.bytes().fold(0, |key: u64, byte| key.wrapping_mul(31) + u64::from(byte));
+    let mut stream = Stream::keyed(5, Stage::Synth, 0, key);
     let letters = ["b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t"];
     let word = |n: usize| match subject {
         "encoded" => format!("{}{n}{}", letters[n], letters[(n + 5) % 12]),
@@ -110,11 +111,15 @@ fn topics_that_are_none_are_named_on_any_workers() {
         ("one_document", "agiant"),
         ("one_group", "anovel"),
         ("one_language", "acitt"),
-        ("rubbish", "1"),
+        ("rubbish", ""),
     ];
     for (kind, subject) in expected {
         let words = found.get(kind).unwrap_or_else(|| panic!("{kind}: {found:?}"));
-        assert!(words.iter().all(|word| word.contains(subject)), "{kind}: {found:?}");
+        assert!(
+            words.iter().all(|word| word.contains(subject)
+                && word.contains(char::is_numeric) == subject.is_empty()),
+            "{kind}: {found:?}"
+        );
     }
     ground.succeed("verify out");
     let digest = ground.digest("out");
@@ -134,7 +139,8 @@ fn sound_topics_are_not_named() {
     let ground = Workdir::new().with_job(JOB);
     ground.write("documents.jsonl", sound());
     let found = findings(&ground, "--set model.topics=4");
-    assert!(found.is_empty(), "{found:?}");
+    let of_few_topics = |kind: &String| ["dead", "duplicate", "junk"].contains(&&kind[..]);
+    assert!(found.keys().all(of_few_topics), "{found:?}");
 }
 
 #[test]

@@ -194,8 +194,11 @@ fn write_rollups(output: &Output) {
         tokens: 4.5,
     });
     part!(output, "topic_languages", rows);
-    let rows =
-        [(0, "source_id", "again", 0.5), (0, "source_id", "again", 0.25), (2, "year", "1905", 1.0)];
+    let rows = [
+        (0, "group_id", "volume", 1.0),
+        (2, "source_id", "again", 0.5),
+        (2, "source_id", "again", 0.25),
+    ];
     let rows = rows.map(|(topic, name, value, share)| TopicConcentrationRow {
         topic,
         name: name.to_owned(),
