@@ -19,7 +19,7 @@ min_documents = 1
 fraction = 1
 held_out = 0
 [model]
-topics = 8
+topics = 12
 [train]
 passes = 40
 [project]
