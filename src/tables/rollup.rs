@@ -130,6 +130,11 @@ pub(crate) trait RollUp: Sized + 'static {
         each: &mut dyn FnMut(&Self::Key, &mut dyn FnMut(&mut Self::Sums)),
     );
 
+    /// Whether the sums of a key are kept for additions: unless no documents could make a line of them.
+    fn is_kept(&self, _key: &Self::Key, _sums: &Self::Sums, _whole: &Self::Whole) -> bool {
+        true
+    }
+
     /// Appends the lines of a key.
     fn lines(
         &self,

@@ -116,6 +116,12 @@ impl RollUp for TopicConcentration {
         }
     }
 
+    /// Which documents were sent depends on the workers; which have a tenth does not, and of more they have less.
+    fn is_kept(&self, key: &str, sums: &GroupSums, whole: &GroupSums) -> bool {
+        let is_much = |(topic, &mass)| is_much(mass, whole.topics[topic]);
+        key.split('\0').next() != Some(DOCUMENT) || sums.topics.iter().any(is_much)
+    }
+
     fn lines(
         &self,
         key: String,

@@ -202,7 +202,7 @@ impl<R: RollUp> AnyRollUp for Rolled<R> {
             let (whole, mut lines) = (&self.whole[1], Vec::new());
             let roll_up = &self.roll_up;
             let visit = |key: <R::Key as ToOwned>::Owned, sums: R::Sums| {
-                if plan.keeps_sums() {
+                if plan.keeps_sums() && roll_up.is_kept(key.borrow(), &sums, whole) {
                     give_messages(key.borrow(), sums.clone(), |message| words.extend(message));
                 }
                 roll_up.lines(key, sums, whole, &mut lines);
