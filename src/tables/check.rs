@@ -52,6 +52,8 @@ pub(crate) struct DocumentTotals {
     pub(super) documents: i64,
     /// Σ tokens_in_vocabulary.
     pub(super) tokens_in_vocabulary: i64,
+    /// Those of documents that repeat no other: what the vocabulary counts.
+    pub(super) tokens_counted: i64,
     /// Documents by their top topic.
     pub(super) by_top_topic: BTreeMap<i32, i64>,
 }

@@ -178,6 +178,7 @@ impl DocumentRow {
             )
         });
         totals.tokens_in_vocabulary += in_vocabulary;
+        totals.tokens_counted += if self.duplicate_of.is_none() { in_vocabulary } else { 0 };
 
         let name = &self.status;
         let status = DocumentStatus::from_name(name);

@@ -69,7 +69,7 @@ pub(super) fn check(
         kept += 1;
         tokens += count;
     }
-    let in_documents = totals.tokens_in_vocabulary;
+    let in_documents = totals.tokens_counted;
     let projected = report.rows.contains_key("documents");
     report.expect(tokens == in_documents || !projected, || {
         format!("vocabulary: {tokens} tokens of kept terms, documents have {in_documents}")
