@@ -267,6 +267,7 @@ impl Job {
         }
         self.corpus.needs_order = self.phrases.need_order();
         self.corpus.languages = values.languages();
+        self.corpus.sections = values.sections();
         if values.names("corpus.labels") {
             self.corpus.labels = Some(values.section("corpus"));
         }

@@ -127,6 +127,7 @@ fn facts(root: &Path, collection: &Collection) -> Result<Facts, Failure> {
         documents: collection.documents,
         documents_with_terms: collection.documents_with_terms,
         statuses: statuses.collect(),
+        left_out: collection.left_out.clone(),
         tokens: collection.tokens_total,
         tokens_in_vocabulary: collection.tokens_in_vocabulary,
         tokens_stopped: collection.tokens_stopped,

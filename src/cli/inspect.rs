@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::args::InspectArgs;
 use super::pictures::{at_most, page_width};
-use super::summary::{MOST_TERMS, finding, held_out_curve, repeated, topic_table};
+use super::summary::{MOST_TERMS, finding, held_out_curve, lines_left_out, repeated, topic_table};
 use super::{Exit, Failure, figures, plan};
 use crate::checkpoint::MAGIC;
 use crate::tables::evaluation::EvaluationRow;
@@ -22,6 +22,7 @@ use crate::tables::records::rows;
 use crate::tables::topics::{TopicLine, topic_lines};
 use crate::tables::training_log::training_curve;
 use crate::tables::warnings;
+use corpus::boilerplate::LeftOut;
 use corpus::collection::Collection;
 
 /// The kinds of things that a path can name.
@@ -101,8 +102,13 @@ fn show_result(args: &InspectArgs) -> Result<(), Failure> {
         let noun = if table.rows == 1 { "row " } else { "rows" };
         text += &format!("{:<22}{rows:>15} {noun}{bytes:>12}\n", table.name);
     }
-    if let Ok(Collection { duplicates: count @ 1.., .. }) = Collection::read(root) {
-        text += &format!("\n{}", plan::rows(&[("repeated", repeated(count))]));
+    if let Ok(Collection { duplicates, left_out, .. }) = Collection::read(root) {
+        let repeated = (duplicates > 0).then(|| ("repeated", repeated(duplicates)));
+        let left_out = left_out.iter().map(|it| ("left out", with_examples(it)));
+        let rows: Vec<_> = repeated.into_iter().chain(left_out).collect();
+        if !rows.is_empty() {
+            text += &format!("\n{}", plan::rows(&rows));
+        }
     }
     if let Some(line) = held_out_curve(&training_curve(root)?) {
         text += &format!("\n{}", plan::rows(&[("training", line)]));
@@ -115,6 +121,10 @@ fn show_result(args: &InspectArgs) -> Result<(), Failure> {
         text += &plan::rows(&found);
     }
     super::print(&text)
+}
+
+fn with_examples(left_out: &LeftOut) -> String {
+    format!("{}: {}", lines_left_out(left_out), left_out.examples.join(" | "))
 }
 
 fn recognise(path: &Path) -> std::io::Result<Option<Thing>> {

@@ -24,6 +24,11 @@ const TOPICS: u64 = 50;
 const DOCUMENTS_PER_TOPIC: u64 = 10;
 /// The fewest topics of a small one.
 const LEAST_TOPICS: u64 = 5;
+/// Texts of more words on average are long; this many of them are enough to find topics, cut or not.
+const LONG_TEXT: u64 = 3_000;
+const MANY_TEXTS: u64 = 5_000;
+/// `corpus.section_words` of long texts that are few.
+const SECTION_WORDS: u64 = 1_000;
 /// The key that names columns of the documents' metadata.
 const COLUMN_KEY: &str = "project.trends";
 /// Keys that a first job has with their defaults, because they are often changed.
@@ -102,6 +107,7 @@ impl Starter {
         if !template.is_settled("tokens.rule") {
             rows.extend(language::set(&mut template, &preview, args.language.as_deref(), &text)?);
         }
+        rows.extend(set_sections(&mut template, &mut preview, path)?);
         rows.push(("topics", sizes(&mut template, &preview, args, path)?));
         let counted = template.job(path)?;
         preview.count_tokens(&counted)?;
@@ -254,6 +260,34 @@ fn doubted_header(preview: &Preview, asked: &Job) -> Option<String> {
 /// Returns the globs that the job excludes, and these.
 fn excluded<'g>(asked: &'g Job, globs: impl Iterator<Item = &'g String>) -> Vec<String> {
     asked.corpus.exclude.iter().chain(globs).cloned().collect()
+}
+
+/// Makes documents of the sections of texts that are long and few, unless a flag settles it: a topic is seldom that of a
+/// whole book.
+fn set_sections(
+    template: &mut Template,
+    preview: &mut Preview,
+    path: &Path,
+) -> Result<Option<(&'static str, String)>, Failure> {
+    let (texts, job) = (preview.survey.records, template.job(path)?);
+    let words = preview.mean_words(&job.corpus);
+    let is_set = ["corpus.section_words", "corpus.section_paragraphs"].map(|key| template.has(key));
+    if is_set.contains(&true) || words <= LONG_TEXT || texts >= MANY_TEXTS {
+        return Ok(None);
+    }
+    template.set("corpus.section_words", SECTION_WORDS as i64)?;
+    template.remark("corpus.section_words", "The texts are long and few.");
+    preview.cut(&template.job(path)?.corpus);
+    Ok(Some((
+        "sections",
+        format!(
+            "{} of about {} words are cut into about {} documents of {}; whole: --set corpus.section_words=0",
+            figures::counted(texts, "text"),
+            figures::about(words),
+            figures::about(preview.survey.documents),
+            figures::grouped(SECTION_WORDS),
+        ),
+    )))
 }
 
 /// Sets the number of topics and the minimum documents of a term, by the number of documents. Describes the topics.

@@ -10,6 +10,7 @@ use crate::tables::topic_changes::TopicChangeRow;
 use crate::tables::topics::{TopicLine, topic_lines};
 use crate::tables::training_log::{CurvePoint, training_curve};
 use crate::tables::warnings::{Warning, soundness};
+use corpus::boilerplate::LeftOut;
 use mesh::launch::quote;
 use store::is_remote;
 
@@ -72,6 +73,13 @@ fn text(
     page
 }
 
+/// Says what a rule has left out: "encoded files of 27 documents (21,842 lines)".
+pub(super) fn lines_left_out(left_out: &LeftOut) -> String {
+    let documents = figures::counted(left_out.documents, "document");
+    let lines = figures::counted(left_out.lines, "line");
+    format!("{} of {documents} ({lines})", left_out.rule)
+}
+
 /// Returns the last line of `--json`.
 fn json_summary(summary: &Summary) -> String {
     // Non-finite figures become null; nothing else can go wrong with plain data.
@@ -99,6 +107,10 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
         rows.push(("ingest", read));
         if ingest.tokens_stopped > 0 {
             rows.push(("stop words", stopped(ingest)));
+        }
+        if !ingest.left_out.is_empty() {
+            let left_out: Vec<String> = ingest.left_out.iter().map(lines_left_out).collect();
+            rows.push(("left out", left_out.join("; ")));
         }
     }
     if let Some(train) = &summary.train {

@@ -39,11 +39,12 @@ pub const SECTIONS: &[Section] = &[
 pub(super) const CONSTRAINTS: [&[KeyConstraint]; 3] =
     [input::CONSTRAINTS, training::CONSTRAINTS, output::CONSTRAINTS];
 
-/// Pairs of keys that are alternatives: without either, the second has its default.
+/// Pairs of keys that are alternatives: without either, the second has its default, if it has one.
 pub(super) const ALTERNATIVES: &[[&str; 2]] = &[
     ["sample.fraction", "sample.documents"],
     ["model.alpha", "model.alpha_sum"],
     ["htrc.section_words", "htrc.section_pages"],
+    ["corpus.section_words", "corpus.section_paragraphs"],
 ];
 
 /// A section of a job file.
@@ -81,7 +82,7 @@ pub enum Preset {
     Library(fn() -> Value),
     /// An error: the key must be set, for example to this value.
     Required(&'static str),
-    /// That the other key of a pair applies.
+    /// That the other key of a pair applies, or neither.
     Absent,
 }
 

@@ -14,7 +14,8 @@ use super::keys::{self, CONSTRAINTS, Key, Preset, SECTIONS, Section};
 use super::source::WrittenJob;
 use super::{absolute, synth_input};
 use crate::failure::Failure;
-use corpus::language::COLUMN;
+use corpus::language;
+use corpus::settings::TextSection;
 use lda::infer::settings::Estimator;
 
 /// The value of every key of a job, by path. Keys that have no effect in the job are absent.
@@ -129,6 +130,14 @@ impl Values {
         let languages: Vec<String> = self.get("corpus.languages");
         let identifies = self.get("corpus.identify_language") || !languages.is_empty();
         identifies.then_some(languages)
+    }
+
+    /// Returns the size of the sections that texts are cut into, if they are.
+    pub(super) fn sections(&self) -> Option<TextSection> {
+        let words: Option<u64> = self.get("corpus.section_words");
+        let paragraphs: Option<u64> = self.get("corpus.section_paragraphs");
+        let words = words.filter(|&words| words > 0).map(TextSection::Words);
+        words.or(paragraphs.map(TextSection::Paragraphs))
     }
 
     /// Returns the value of a key, unless it has no effect.
@@ -340,8 +349,8 @@ impl Values {
         Ok(())
     }
 
-    /// The label column is metadata, no metadata column may have the name of the column of languages, and trends need
-    /// columns that documents have.
+    /// The label column is metadata, no metadata column may have the name of a column that is added to documents, and
+    /// trends need columns that documents have.
     fn check_columns(&mut self, source: &WrittenJob) -> Result<(), Failure> {
         let mut columns: Vec<String> = self.get("corpus.metadata");
         if self.names("corpus.labels") {
@@ -351,14 +360,26 @@ impl Values {
                 self.set("corpus.metadata", columns.clone());
             }
         }
-        if self.languages().is_some() {
-            if columns.iter().any(|name| name == COLUMN) {
-                let allowed = "a column other than `language`, which is that of identified languages \
-                               (corpus.identify_language, corpus.languages)";
+        let (cuts, identifies) = (self.sections().is_some(), self.languages().is_some());
+        for (is_added, column, allowed) in [
+            (
+                cuts,
+                TextSection::COLUMN,
+                "a column other than `section_start`, which is that of the sections of texts \
+                 (corpus.section_words, corpus.section_paragraphs)",
+            ),
+            (
+                identifies,
+                language::COLUMN,
+                "a column other than `language`, which is that of identified languages \
+                 (corpus.identify_language, corpus.languages)",
+            ),
+        ] {
+            if is_added && columns.iter().any(|name| name == column) {
                 source.refuse("corpus.metadata", allowed)?;
                 source.refuse("corpus.labels", allowed)?;
             }
-            columns.push(COLUMN.to_owned());
+            columns.extend(is_added.then(|| column.to_owned()));
         }
         let trends: Vec<String> = self.get("project.trends");
         if trends.iter().all(|name| columns.contains(name)) {

@@ -124,6 +124,7 @@ pub fn ingest(worker: &mut Worker, process: &Process) -> Result<Ingested, Failur
         labels,
         phrases: found,
         duplicates: duplicates.count(),
+        left_out: drafted.left_out,
         ..collection(process, source, &agreed, &all, &written)
     };
     let collection = publish(worker, process, describe)?;
@@ -354,9 +355,10 @@ fn collection(
         terms_kept: agreed.terms_kept,
         vocabulary_fingerprint: agreed.fingerprint.clone(),
         metadata: settings.columns(),
-        grouped: settings.group.is_some() || source.input.has_volumes(),
+        grouped: settings.has_groups() || source.input.has_volumes(),
         labels: Vec::new(),
         phrases: Vec::new(),
+        left_out: Vec::new(),
         removed: 0,
         sampled: None,
         generations: Vec::new(),

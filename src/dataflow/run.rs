@@ -278,6 +278,7 @@ impl Run<'_> {
             by_language: job.vocabulary.stop_words.contains(&StopWords::ByLanguage),
             tokens_stopped: collection.tokens_stopped,
             terms: collection.terms_kept,
+            left_out: collection.left_out.clone(),
             phrases: (job.phrases.detection).map(|_| collection.phrases.len() as u64),
         });
         Ok(collection)

@@ -11,6 +11,7 @@ use crate::tables::drift::DriftRow;
 use crate::tables::evaluation::EvaluationRow;
 use crate::tables::topics::TopicLine;
 use crate::tables::warnings::Warning;
+use corpus::boilerplate::LeftOut;
 
 /// The outcome of a job. Stages that did not run in this command are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -77,6 +78,9 @@ pub(crate) struct IngestSummary {
     pub(crate) tokens_stopped: u64,
     /// Terms in the vocabulary.
     pub(crate) terms: u64,
+    /// What was left out of texts, by rule.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left_out: Vec<LeftOut>,
     /// Phrases that were detected; absent if the job detects none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) phrases: Option<u64>,

@@ -219,6 +219,17 @@ impl Preview {
         }
     }
 
+    /// Corrects the survey if a job with these settings cuts texts into sections.
+    pub(crate) fn cut(&mut self, settings: &CorpusSettings) {
+        self.survey.cut(&self.input, settings, self.survey.tokens);
+    }
+
+    /// Returns the mean number of words of a text, about; 0 if there are counts instead.
+    pub(crate) fn mean_words(&self, settings: &CorpusSettings) -> u64 {
+        let has_counts = self.input.files.iter().any(|file| file.format.gives_counts(settings));
+        if has_counts { 0 } else { self.survey.tokens / self.survey.documents.max(1) }
+    }
+
     /// Corrects the survey with the tokens of the first records.
     ///
     /// # Errors

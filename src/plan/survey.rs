@@ -14,7 +14,7 @@ use corpus::block::{self, Estimate};
 use corpus::compression::{Compression, stripped};
 use corpus::formats::{Cutting, Format, LIST, columnar, most_documents};
 use corpus::input::{self, Input, InputError, InputFile};
-use corpus::settings::{CorpusSettings, SectionSize};
+use corpus::settings::{CorpusSettings, SectionSize, TextSection};
 use store::Source;
 
 /// Bytes of text per token, including the space after it, until tokens are counted: the figure for English prose,
@@ -22,6 +22,8 @@ use store::Source;
 const BYTES_PER_TOKEN: u64 = 6;
 /// Bytes of the shortest entry of a bag of words, with its line break.
 const BYTES_PER_ENTRY: u64 = 6;
+/// Words of a paragraph, as in novels.
+const WORDS_PER_PARAGRAPH: u64 = 60;
 /// Bytes of Extracted Features per token, and per page, in 23 volumes in seven languages.
 const BYTES_PER_COUNTED_TOKEN: u64 = 10;
 const BYTES_PER_PAGE: u64 = 4_000;
@@ -51,6 +53,9 @@ pub struct Survey {
     pub(crate) largest_volume: u64,
     /// Documents.
     pub documents: u64,
+    /// Documents before texts are cut into sections.
+    #[serde(skip)]
+    pub(crate) records: u64,
     /// Whether `documents` was counted rather than estimated.
     pub(crate) documents_exact: bool,
     /// Approximate number of tokens.
@@ -128,9 +133,11 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
         survey.count(format, &files, settings)?;
     }
     survey.kept_tokens = survey.tokens;
-    if settings.group.is_some() {
+    survey.records = survey.documents;
+    if settings.has_groups() && !input.has_volumes() {
         survey.volumes = survey.documents;
     }
+    survey.cut(input, settings, survey.tokens);
     let blocks = u128::from(expected_blocks) * u128::from(survey.content_bytes);
     survey.blocks = blocks.div_ceil(u128::from(expected_bytes.max(1))) as u64;
     Ok(survey)
@@ -151,6 +158,7 @@ pub(crate) fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> 
         blocks: bytes.div_ceil(block_bytes),
         block_bytes,
         documents,
+        records: documents,
         documents_exact: true,
         tokens,
         kept_tokens: tokens,
@@ -172,6 +180,19 @@ pub(super) fn of_format<'i>(
 }
 
 impl Survey {
+    /// Counts the sections that texts of this many words together are cut into, if the job cuts them.
+    pub(crate) fn cut(&mut self, input: &Input, settings: &CorpusSettings, words: u64) {
+        let length = match settings.sections {
+            Some(TextSection::Words(words)) => words,
+            Some(TextSection::Paragraphs(count)) => count * WORDS_PER_PARAGRAPH,
+            None => return,
+        };
+        if !input.files.iter().any(|file| file.format.gives_counts(settings)) {
+            self.documents = self.records.max(words / length);
+            self.documents_exact = false;
+        }
+    }
+
     /// Adds the documents and tokens of all files of one format.
     fn count(
         &mut self,

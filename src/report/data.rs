@@ -10,6 +10,7 @@ use crate::tables::evaluation::EvaluationRow;
 use crate::tables::topics::TopicLine;
 use crate::tables::training_log::CurvePoint;
 use crate::tables::warnings::Warning;
+use corpus::boilerplate::LeftOut;
 
 #[derive(Debug, Serialize)]
 pub(super) struct ReportData {
@@ -36,6 +37,8 @@ pub(super) struct Facts {
     pub(crate) documents_with_terms: u64,
     /// Name and number of documents of each status that occurs.
     pub(crate) statuses: Vec<(String, u64)>,
+    /// What was left out of texts, by rule.
+    pub(crate) left_out: Vec<LeftOut>,
     pub(crate) tokens: u64,
     pub(crate) tokens_in_vocabulary: u64,
     pub(crate) tokens_stopped: u64,

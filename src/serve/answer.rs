@@ -8,10 +8,11 @@ use super::{DocumentLine, StreamModel};
 use crate::dataflow::project::{Projecting, project_document};
 use crate::failure::Failure;
 use crate::tables::documents::DocumentRow;
+use corpus::boilerplate::leave_out;
 use corpus::formats::cutter::Piece;
-use corpus::formats::json::LineReader;
+use corpus::formats::json::{JSON_LINES, LineReader};
 use corpus::sample::Split;
-use corpus::settings::OnDamage;
+use corpus::settings::{Boilerplate, OnDamage};
 use corpus::{Body, DocumentStatus, RawDocument, ShardDocument};
 use lda::infer::ImpossibleDraw;
 use lda::infer::labels::LabelRanker;
@@ -136,13 +137,16 @@ impl About<'_> {
         &mut self,
         reader: &LineReader,
         &DocumentLine { doc_id, number, ref line }: &DocumentLine,
-        raw: RawDocument<'_>,
+        mut raw: RawDocument<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Answered, Failure> {
         let error = match &raw.body {
             Body::Missing { reason, .. } => Some(reader.without_place(line, reason).to_owned()),
             Body::Text { .. } | Body::Counts { .. } => None,
         };
+        if self.model.corpus.boilerplate == Boilerplate::Auto {
+            leave_out(&mut raw, &JSON_LINES, &mut Vec::new());
+        }
         let document = self.bagger.count(raw);
         let is_bad =
             matches!(document.status, DocumentStatus::ParseError | DocumentStatus::TooLarge);

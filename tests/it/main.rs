@@ -52,6 +52,7 @@ mod report;
 mod resume;
 mod retrain;
 mod rollups;
+mod sections;
 #[cfg(target_os = "linux")]
 mod signals;
 mod stores;

@@ -7,11 +7,13 @@
 //! is several files of at least B bytes in total; a block of Parquet or Arrow is several row groups of at least B
 //! bytes; a block of a bag of words is a range of document numbers. A block may contain no document.
 
+use super::boilerplate::{self, Gaps, LeftOut};
 use super::formats::{Context, Cut, DocumentSink, InputFile, Part, adding};
 use super::input::{Input, InputError};
-use super::language;
-use super::settings::CorpusSettings;
+use super::settings::{Boilerplate, CorpusSettings};
+use super::{language, sections};
 use crate::RawDocument;
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -42,13 +44,15 @@ impl Block {
         (self.source, self.number)
     }
 
-    /// Returns whether an id was made for a document without one: the name of a file of the input, and a place there.
+    /// Returns whether an id was made for a document without one, or a section of it: the name of a file of the input,
+    /// and a place there.
     pub fn is_place(&self, id: &str) -> bool {
         let is_file = |name: &str| {
             let files = &self.input.files;
             files.binary_search_by(|file| file.name.as_str().cmp(name)).is_ok()
         };
-        id.rsplit_once('@')
+        sections::without_number(id)
+            .rsplit_once('@')
             .is_some_and(|(name, place)| place.parse::<u64>().is_ok() && is_file(name))
     }
 
@@ -68,8 +72,8 @@ impl Block {
         }
     }
 
-    /// Passes every document of the block to `emit`, in the input's order, with its language if that is to be
-    /// identified.
+    /// Passes every document of the block to `emit`, in the input's order: texts without boilerplate, cut into sections
+    /// and with their language, as the job says. Returns what was left out of texts.
     ///
     /// # Errors
     /// A file cannot be opened, has changed, or is damaged while the job says `on_damage = "fail"`; problems of single
@@ -78,23 +82,39 @@ impl Block {
         &self,
         settings: &CorpusSettings,
         emit: DocumentSink<'_>,
-    ) -> Result<(), InputError> {
+    ) -> Result<Vec<LeftOut>, InputError> {
         let context = Context::new(self.file(), settings);
+        let (format, mut left_out) = (Cell::new(self.file().format), Vec::new());
         let emit = &mut |document: RawDocument<'_>| {
             let mut document = context.within_limit(document);
-            if let Some(kept) = &settings.languages {
-                language::add_to(&mut document, kept);
+            let gaps = match settings.boilerplate {
+                Boilerplate::Auto => {
+                    boilerplate::leave_out(&mut document, format.get(), &mut left_out)
+                }
+                Boilerplate::Keep => Gaps::default(),
+            };
+            let emit = &mut |mut document: RawDocument<'_>| {
+                if let Some(kept) = &settings.languages {
+                    language::add_to(&mut document, kept);
+                }
+                emit(document);
+            };
+            match settings.sections {
+                Some(size) => sections::cut(document, size, settings.group.is_some(), &gaps, emit),
+                None => emit(document),
             }
-            emit(document);
         };
         match &self.content {
-            BlockContent::Part(part) => part.read(&context, &mut adding(&context, emit)),
+            BlockContent::Part(part) => part.read(&context, &mut adding(&context, emit))?,
             BlockContent::Files(files) => {
                 let mut held = Vec::new();
-                let mut files = self.input.files[files.clone()].iter();
-                files.try_for_each(|file| file.read(settings, &mut held, emit))
+                for file in &self.input.files[files.clone()] {
+                    format.set(file.format);
+                    file.read(settings, &mut held, emit)?;
+                }
             }
         }
+        Ok(left_out)
     }
 }
 

@@ -12,6 +12,7 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 
 use super::CorpusError;
+use super::boilerplate::LeftOut;
 use super::document::DocumentStatus;
 use super::labels::Label;
 use super::phrases::Phrase;
@@ -71,6 +72,9 @@ pub struct Collection {
     /// The phrases that were found, by pass, name and first token; empty where the job looks for none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phrases: Vec<Phrase>,
+    /// What was left out of its texts, by rule; empty where nothing was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// Documents that have left the collection: rows of the shards without content, whose numbers are not used again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub removed: u64,
@@ -300,6 +304,7 @@ impl Collection {
         self.tokens_stopped += added.tokens_stopped;
         self.terms_total = self.terms_total.max(added.terms_total);
         self.grouped |= added.grouped;
+        LeftOut::add(&mut self.left_out, &added.left_out);
     }
 
     /// Returns how many numbers of documents have been given: the next document gets this one.

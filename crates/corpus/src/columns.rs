@@ -203,7 +203,8 @@ impl FirstRecords {
             }
             let values = document.metadata.into_iter().map(|value| value.map(Into::into));
             self.records.push(filled(&settings.metadata, values));
-        })
+        })?;
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod block;
+pub mod boilerplate;
 pub mod cells;
 pub mod collection;
 pub mod columns;
@@ -21,6 +22,7 @@ pub mod minibatches;
 pub mod names;
 pub mod phrases;
 pub mod sample;
+mod sections;
 pub mod settings;
 pub mod shard;
 pub mod stop_words;

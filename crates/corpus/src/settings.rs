@@ -44,6 +44,17 @@ pub enum Markup {
     Remove,
 }
 
+/// The treatment of lines that are not what a text says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Boilerplate {
+    /// Licences of e-books, encoded files, page numbers, and quotations and signatures of mails are left out.
+    #[default]
+    Auto,
+    /// They are text like any other.
+    Keep,
+}
+
 /// Section `[corpus]` of a job.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct CorpusSettings {
@@ -62,6 +73,8 @@ pub struct CorpusSettings {
     pub encoding: TextEncoding,
     /// The treatment of HTML and XML in texts.
     pub markup: Markup,
+    /// The treatment of licences, encoded files, page numbers and quotations.
+    pub boilerplate: Boilerplate,
     /// Whether the first line of CSV and TSV names the columns; if not, their numbers do, from 1.
     pub header: bool,
     /// Column or key that holds the document's id.
@@ -78,6 +91,9 @@ pub struct CorpusSettings {
     /// The languages that are read (all, if empty); absent if texts' languages are not identified.
     #[serde(skip)]
     pub languages: Option<Vec<String>>,
+    /// The size of the sections that texts are cut into; if absent, they are not cut.
+    #[serde(skip)]
+    pub sections: Option<TextSection>,
     /// The source of documents' labels, if each label is to be a topic.
     #[serde(skip)]
     pub labels: Option<LabelSettings>,
@@ -101,10 +117,17 @@ pub struct CorpusSettings {
 }
 
 impl CorpusSettings {
-    /// Returns the columns of a document: `metadata`, then the language, if it is identified.
+    /// Returns the columns of a document: `metadata`, then the start of a section, if texts are cut, and the language,
+    /// if it is identified.
     pub fn columns(&self) -> Vec<String> {
+        let start = self.sections.map(|_| TextSection::COLUMN.to_owned());
         let language = self.languages.as_ref().map(|_| language::COLUMN.to_owned());
-        self.metadata.iter().cloned().chain(language).collect()
+        self.metadata.iter().cloned().chain(start).chain(language).collect()
+    }
+
+    /// Returns whether documents have groups whatever their files are.
+    pub fn has_groups(&self) -> bool {
+        self.group.is_some() || self.sections.is_some()
     }
 
     /// Returns the settings of labels, and the index of their column in `metadata`.
@@ -168,6 +191,20 @@ pub enum SectionSize {
     /// Not cut.
     #[serde(skip)]
     Volume,
+}
+
+/// The size of the sections that texts are cut into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextSection {
+    /// At least this many words.
+    Words(u64),
+    /// This many paragraphs.
+    Paragraphs(u64),
+}
+
+impl TextSection {
+    /// The column of `documents` with the byte of its text at which a section starts.
+    pub const COLUMN: &str = "section_start";
 }
 
 /// The rule that cuts text into tokens.

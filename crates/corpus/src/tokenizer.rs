@@ -41,6 +41,7 @@ use super::settings::{TokenRule, TokenSettings};
 /// The form of a token, beyond [`TokenSettings`]:
 /// - an apostrophe between letters belongs to the word (`don't`, `library's`; nothing is
 ///   stripped), and U+2019 (’) becomes `'`, so that both spellings are one term;
+/// - underscores around a word do not belong to it, except with [`TokenRule::Whitespace`];
 /// - lower-casing is [`str::to_lowercase`] of the token (final sigma included), except that the Turkish İ becomes i;
 ///   the token is in NFC afterwards too;
 /// - soft hyphens and other invisible characters are left out, and so are Arabic's tatweel and vowel marks; ligatures

@@ -14,7 +14,7 @@ use crate::config::kind::{
 };
 use corpus::formats;
 use corpus::language::is_code;
-use corpus::settings::{self, Markup, OnDamage, Repetitions, TokenRule, TokenSettings};
+use corpus::settings::{self, Boilerplate, Markup, OnDamage, Repetitions, TokenRule, TokenSettings};
 use lda::model::statistics::MAX_TERMS;
 
 const SIZE: Reals = Reals(|x| x > 0.0 && x <= 65_536.0, "a number of MiB above 0, at most 65536");
@@ -79,6 +79,9 @@ pub(super) const CORPUS: Section = rows! {
     /// `"remove"`: tags, comments, scripts and styles of HTML and XML are removed from texts, and character references
     /// such as `&eacute;` decoded ([FORMATS.md](FORMATS.md#markup)).
     markup: Word(words_of::<Markup>), Default("keep");
+    /// `"auto"`: licences of Project Gutenberg, files encoded as text, running heads and page numbers, and quotations and
+    /// signatures in e-mail are left out of texts, and counted ([FORMATS.md](FORMATS.md#what-is-not-the-text)).
+    boilerplate: Word(words_of::<Boilerplate>), Default("auto");
     /// Whether the first line of CSV and TSV names the columns. If not, they are named by their numbers: `"1"`, `"2"`, ….
     header: Flag, Default(true);
     /// Key or column with the document's id. Documents without one are named by file and position.
@@ -92,8 +95,14 @@ pub(super) const CORPUS: Section = rows! {
     /// `text`. In Parquet and Arrow, the column with the count of the word in `text`: a row is a document's word
     /// ([FORMATS.md](FORMATS.md#long-tables)). `[tokens]` applies to each word.
     counts: Optional, Default("");
+    /// Cut each text into documents of at least this many words, at the ends of paragraphs
+    /// ([FORMATS.md](FORMATS.md#long-texts)); 0: texts are not cut. Set `section_words` or `section_paragraphs`, not both.
+    /// Neither has an effect on counts and on Extracted Features, whose sections are those of `[htrc]`.
+    section_words: Whole(0, COUNT), Absent;
+    /// Cut each text into documents of this many paragraphs.
+    section_paragraphs: Whole(1, COUNT), Absent;
     /// Key or column that names the volume of which a document is a section; `""` for none, or in Extracted Features
-    /// the volume's own id.
+    /// the volume's own id, and of texts that are cut theirs.
     group: Optional, Default("");
     /// Keys or columns copied unchanged into the table `documents`.
     metadata: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]);

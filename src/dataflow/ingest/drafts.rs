@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::observe::WorkStage;
 use corpus::CorpusError;
 use corpus::block::{Block, BlockQueue};
+use corpus::boilerplate::LeftOut;
 use corpus::collection::Collection;
 use corpus::draft::Drafter;
 use corpus::input::InputError;
@@ -47,6 +48,27 @@ pub(super) struct Drafted {
     pub(super) drafts: Vec<OwnDraft>,
     /// Folders to remove once ingest is complete.
     pub(super) folders: Vec<Rc<DraftFolder>>,
+    /// What all workers have left out of texts.
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+/// Returns what was left out of a block as text, empty for nothing.
+fn json_of(left_out: &[LeftOut]) -> String {
+    match left_out {
+        [] => String::new(),
+        _ => serde_json::to_string(left_out).expect("texts and numbers are JSON"),
+    }
+}
+
+/// Adds up what was left out of blocks, in their order.
+fn sum_left_out(mut blocks: Vec<(u64, String)>) -> Vec<LeftOut> {
+    blocks.sort_unstable();
+    let mut sums = Vec::new();
+    for (_, json) in blocks {
+        let block: Vec<LeftOut> = serde_json::from_str(&json).expect("it is as it was written");
+        LeftOut::add(&mut sums, &block);
+    }
+    sums
 }
 
 /// The most remarks kept.
@@ -133,10 +155,11 @@ pub(super) fn draft_all(
     let mut journal = Journal::create(worker, process, &key)?;
     folders.push(Rc::clone(&journal.folder));
     let mut frequencies = Frequencies::new(worker);
-    let (mut drafts, mut remarks) = (Vec::new(), Remarks::default());
+    let (mut drafts, mut remarks, mut left_out) = (Vec::new(), Remarks::default(), Vec::new());
     let named = named(&process.job.corpus);
     let mut missing: Vec<usize> = named.iter().map(|&(_, place)| place).collect();
     for (draft, findings) in taken {
+        let draft_key = draft.figures.key;
         if draft.figures.documents > 0 {
             let terms = drafter.terms_mut();
             draft.read(Columns::Counts, |document| {
@@ -149,18 +172,22 @@ pub(super) fn draft_all(
         }
         missing.retain(|place| findings.missing.contains(place));
         findings.remarks.into_iter().for_each(|(rank, reason)| remarks.insert(rank, reason));
+        left_out.push((draft_key, findings.left_out));
         process.progress.add(findings.content_bytes);
         worker.step();
     }
     while let Some(block) = blocks.next_block().map_err(cause_first)? {
         if !done.contains(&key_of(&block)) {
             let path = journal.folder.draft(key_of(&block));
-            let figures = draft(process, &path, &block, &mut drafter, &mut missing, &mut remarks)?;
+            let (figures, found) =
+                draft(process, &path, &block, &mut drafter, &mut missing, &mut remarks)?;
             let findings = Findings {
                 content_bytes: block.content_bytes(),
                 missing: missing.clone(),
                 remarks: remarks.of(figures.key),
+                left_out: json_of(&found),
             };
+            left_out.push((figures.key, findings.left_out.clone()));
             journal.add(figures, &findings, drafter.terms())?;
             process.progress.add(findings.content_bytes);
             process.progress.work(WorkStage::Ingest, figures.documents, figures.tokens);
@@ -185,7 +212,9 @@ pub(super) fn draft_all(
         let absent = named.into_iter().zip(found).filter(|(_, found)| *found == 0);
         absent.for_each(|((name, _), _)| process.warn(format!("no document has `{name}`")));
     }
-    let drafted = Drafted { terms: drafter.into_terms(), frequencies, drafts, folders };
+    left_out.retain(|(_, json)| !json.is_empty());
+    let left_out = sum_left_out(gather_values(worker, left_out));
+    let drafted = Drafted { terms: drafter.into_terms(), frequencies, drafts, folders, left_out };
     Ok((drafted, Remarks::first(gather_values(worker, remarks.0.into_iter().collect()))))
 }
 
@@ -204,13 +233,13 @@ fn draft(
     drafter: &mut Drafter,
     missing: &mut Vec<usize>,
     remarks: &mut Remarks,
-) -> Result<Draft, Failure> {
+) -> Result<(Draft, Vec<LeftOut>), Failure> {
     let mut draft = Draft { key: key_of(block), documents: 0, documents_with_tokens: 0, tokens: 0 };
     let settings = &process.job.corpus;
     let mut writer = ShardWriter::create(path, &settings.columns(), ShardCompression::None)?;
     let mut document = ShardDocument::default();
     let mut failed: Option<CorpusError> = None;
-    block.read(settings, &mut |raw| {
+    let left_out = block.read(settings, &mut |raw| {
         if failed.is_some() {
             return;
         }
@@ -233,7 +262,7 @@ fn draft(
     if draft.documents == 0 {
         store::remove_file(path).map_err(Failure::io(path))?;
     }
-    Ok(draft)
+    Ok((draft, left_out))
 }
 
 /// The places of group and id among the keys or columns that a job names; others are those of metadata.

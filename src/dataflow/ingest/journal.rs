@@ -108,11 +108,13 @@ pub(super) struct Findings {
     pub(super) missing: Vec<usize>,
     /// Why documents have no text: some of the block's reasons, each under its rank.
     pub(super) remarks: Vec<([u64; 3], String)>,
+    /// What was left out of its texts, as JSON; empty for nothing.
+    pub(super) left_out: String,
 }
 
-/// An entry of a journal: the draft's figures and checksum and the bytes of the content; missing places; remarks; the
-/// texts of new terms, one after the other, and the length of each.
-type Entry<'w> = ([u64; 7], Vec<usize>, Vec<([u64; 3], String)>, (&'w str, &'w [u32]));
+/// An entry of a journal: the draft's figures and checksum and the bytes of the content; missing places; remarks; what
+/// was left out, the texts of new terms, one after the other, and the length of each.
+type Entry<'w> = ([u64; 7], Vec<usize>, Vec<([u64; 3], String)>, (&'w str, &'w str, &'w [u32]));
 
 /// The journal of this worker in this run.
 pub(super) struct Journal {
@@ -144,14 +146,14 @@ impl Journal {
         let Draft { key, documents, documents_with_tokens, tokens } = draft;
         let path = self.folder.draft(key);
         let [bytes, sum] = checksum(&path).map_err(Failure::io(path))?;
-        let Findings { content_bytes, missing, remarks } = findings.clone();
+        let Findings { content_bytes, missing, remarks, left_out } = findings.clone();
         let figures = [key, documents, documents_with_tokens, tokens, bytes, sum, content_bytes];
         let (mut texts, mut lengths) = (String::new(), Vec::new());
         for term in (self.terms..terms.len()).map(|id| terms.term(id as u32)) {
             texts.push_str(term);
             lengths.push(term.len() as u32);
         }
-        let entry: Entry<'_> = (figures, missing, remarks, (&texts, &lengths));
+        let entry: Entry<'_> = (figures, missing, remarks, (&left_out, &texts, &lengths));
         self.append(&packed([entry]))?;
         self.terms = terms.len();
         Ok(())
@@ -223,7 +225,7 @@ impl TakenOver {
         }
         let entries: Vec<Entry<'_>> = frames.map_while(|frame| unpacked(frame).next()).collect();
         let mut ids = Vec::new();
-        for (.., (texts, lengths)) in &entries {
+        for (.., (_, texts, lengths)) in &entries {
             let mut rest = *texts;
             for &length in *lengths {
                 let (term, others) = rest.split_at(length as usize);
@@ -232,13 +234,15 @@ impl TakenOver {
             }
         }
         let folder = Rc::new(DraftFolder { path, ids });
-        for (figures, missing, remarks, _) in entries {
+        for (figures, missing, remarks, (left_out, ..)) in entries {
             let [key, documents, documents_with_tokens, tokens, bytes, sum, content_bytes] =
                 figures;
             if checksum(&folder.draft(key)).is_ok_and(|found| found == [bytes, sum]) {
                 let figures = Draft { key, documents, documents_with_tokens, tokens };
                 let draft = OwnDraft { figures, folder: Rc::clone(&folder) };
-                self.drafts.push((draft, Findings { content_bytes, missing, remarks }));
+                let left_out = left_out.to_owned();
+                let findings = Findings { content_bytes, missing, remarks, left_out };
+                self.drafts.push((draft, findings));
             }
         }
         self.folders.push(folder);

@@ -47,7 +47,7 @@ pub(super) fn join(
     settings: &DetectionSettings,
     drafted: Drafted,
 ) -> Result<Joined, Failure> {
-    let Drafted { mut terms, frequencies, mut drafts, folders } = drafted;
+    let Drafted { mut terms, frequencies, mut drafts, folders, left_out } = drafted;
     let totals = frequencies.finish(worker);
     let (words, tokens) = frequent_words(worker, process, settings, totals)?;
     let passes = if settings.max_words > 2 { 2 } else { 1 };
@@ -73,7 +73,8 @@ pub(super) fn join(
         joiner = Joiner::new(&phrases, &mut terms);
     }
     let frequencies = recount(worker, process, &mut drafts, &mut joiner, &mut terms)?;
-    Ok(Joined { drafted: Drafted { terms, frequencies, drafts, folders }, phrases, joiner })
+    let drafted = Drafted { terms, frequencies, drafts, folders, left_out };
+    Ok(Joined { drafted, phrases, joiner })
 }
 
 /// Returns the words that are not stop words and occur often enough, and the tokens of all that are not

@@ -69,11 +69,12 @@ pub(super) fn add_figures(
         // A volume's size says less than its word counts.
         survey.tokens as f64 / words.max(1) as f64
     } else {
-        survey.documents as f64 / records.len().max(1) as f64
+        survey.records as f64 / records.len().max(1) as f64
     };
     let scaled = |count: u64| (count as f64 * scale) as u64;
     [survey.tokens, survey.kept_tokens] = [scaled(tokens), scaled(kept)];
     survey.terms = extrapolated(&growth, survey.tokens);
+    survey.cut(input, &job.corpus, scaled(words));
     count_values(job, records, scale, survey);
     let names = records.names();
     let is_absent = |name: &&String| words == 0 && !names.is_empty() && !names.contains(name);
@@ -129,7 +130,10 @@ fn count_values(job: &Job, records: &PreviewRecords, scale: f64, survey: &mut Su
     let values_of = |name| records.values_of(std::slice::from_ref::<String>(name));
     let (group, metadata) = (job.corpus.group.iter(), job.corpus.metadata.iter());
     let values = metadata.chain(group.clone()).flat_map(values_of);
-    survey.metadata_bytes = scaled(values.map(|value| value.len() as u64).sum());
+    let bytes: usize = values.map(str::len).sum();
+    // Each section of a text has its metadata.
+    let sections = survey.documents as f64 / survey.records.max(1) as f64;
+    survey.metadata_bytes = (bytes as f64 * scale * sections) as u64;
     for name in group {
         // Records of a volume may be adjacent, so that further records are in other volumes.
         let [seen, _] = distinct(values_of(name));

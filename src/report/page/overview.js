@@ -16,6 +16,7 @@ function overview() {
       coherence ? [decimals(coherence.value, 2), "mean coherence (NPMI)", ""] : null,
     ]),
     warningsSection(),
+    leftOutSection(),
     labelsSection(),
     section("Map of topics", {}, topicMap()),
     data.trends.length ? data.trends.map(trendOverview) : trendHint(),
@@ -55,6 +56,16 @@ function warningsSection() {
       h("p", {}, h("strong", {}, warning.text), " ", warning.remedy),
       warning.topics.length ? h("p", { class: "topic-numbers" }, warning.topics.map((number) =>
         h("a", { href: topicHref(topics[number]), "aria-label": `Topic ${number}` }, String(number)))) : null))));
+}
+
+/** What was left out of the texts, with the first lines. */
+function leftOutSection() {
+  if (!data.facts.left_out.length) return null;
+  return section("Left out of the texts", {},
+    h("ul", { class: "plain" }, data.facts.left_out.map((rule) => h("li", {},
+      h("p", {}, `${rule.rule}: ${count(rule.lines)} lines of ${count(rule.documents)} documents, such as `,
+        rule.examples.map((line, place) => [place ? ", " : "", h("q", {}, line)]))))),
+    h("p", { class: "help" }, "With corpus.boilerplate = \"keep\" they stay."));
 }
 
 /** Of a column of times the topics that grew and shrank most; of names what is special about each. */

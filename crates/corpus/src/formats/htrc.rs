@@ -4,7 +4,7 @@
 //! Only the bodies of pages are read, not headers and footers. A file that is not a volume, and a volume that the job
 //! filters out, is one document with a status. Sections are cut by position (or by words) before pages are filtered by
 //! language, so that they have the same names with and without filters of pages. A token that stands for a bracket
-//! (`-LRB-`, from the Penn Treebank) is read as the bracket.
+//! (`-LRB-`, from the Penn Treebank) is read as the bracket, and the ends of contractions (`n't`, `'s`) are left out.
 
 use super::context::read_all;
 use super::counts::Pairs;
@@ -215,12 +215,12 @@ impl VolumePage<'_> {
     /// Returns the tokens with one of the job's parts of speech, and how often each occurs with it.
     fn tokens(&self, filters: &HtrcSettings) -> impl Iterator<Item = (&str, u32)> {
         let wanted = &filters.parts_of_speech;
-        let kept = self.counts().filter(|(_, tag, _)| {
+        let kept = self.counts().filter(|(token, tag, _)| {
             let fits = |wanted: &String| match wanted.strip_suffix('*') {
                 Some(start) => tag.starts_with(start),
                 None => tag == wanted,
             };
-            wanted.is_empty() || wanted.iter().any(fits)
+            !is_clitic(token) && (wanted.is_empty() || wanted.iter().any(fits))
         });
         kept.map(|(token, _, count)| (token, count))
     }
@@ -243,6 +243,13 @@ fn bracket(token: &str) -> Option<&'static str> {
         "-RCB-" => "}",
         _ => return None,
     })
+}
+
+/// Returns whether a token of the Penn Treebank is a quotation mark, or what an apostrophe joins to a word.
+fn is_clitic(token: &str) -> bool {
+    const CLITICS: [&str; 9] = ["n't", "'s", "'ll", "'re", "'ve", "'d", "'m", "''", "``"];
+    let is_short = token.len() <= "n’t".len();
+    is_short && CLITICS.contains(&&*token.replace('’', "'").to_ascii_lowercase())
 }
 
 /// Cuts pages into sections of a number of pages, or of at least a number of words; the last may be shorter.

@@ -1,7 +1,7 @@
 //! E-mail: a message, or an mbox of messages, each between lines that begin with `From `.
 //!
-//! The text is that of a message's body, HTML without tags; lines quoted from other messages and attachments are left
-//! out, and so are attached messages unless there is no other text. The sender and the recipient are the first of each.
+//! The text is that of a message's body, HTML without tags; attachments are left out, and so are attached messages unless
+//! there is no other text. The sender and the recipient are the first of each.
 
 mod mbox;
 mod parts;
@@ -18,6 +18,7 @@ use crate::encoding::TextEncoding;
 use mail_parser::Address;
 use parts::{PartScan, header};
 use std::sync::Arc;
+pub use text::PART;
 use text::text_of;
 
 /// `corpus.format = "mail"`.

@@ -20,7 +20,7 @@ use crate::block::{BlockQueue, Share, estimate};
 use crate::compression::tests::{bzip, gzip, zstandard};
 use crate::encoding::TextEncoding;
 use crate::input::discover;
-use crate::settings::{HtrcSettings, Markup, Repetitions, SectionSize};
+use crate::settings::{Boilerplate, HtrcSettings, Markup, Repetitions, SectionSize};
 use crate::{Body, DocumentStatus};
 use std::borrow::Cow;
 use std::path::Path;
@@ -42,6 +42,8 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
         counts: None,
         group: None,
         languages: None,
+        sections: None,
+        boilerplate: Boilerplate::Auto,
         labels: None,
         metadata: Vec::new(),
         block_bytes: None,

@@ -30,6 +30,7 @@ impl TokenForm {
     #[inline]
     pub(super) fn known(&mut self, word: &str, seen: u8, visit: &mut impl FnMut(&str)) {
         const MAY_SPLIT: u8 = UPPER | JOIN | MID_LETTER | MID_NUMBER | FOREIGN;
+        let word = if seen & JOIN == 0 { word } else { self.without_underscores(word) };
         if self.settings.identifiers && seen & MAY_SPLIT != 0 {
             self.split(word, visit);
         } else if self.settings.elisions && seen & MID_LETTER != 0 {
@@ -43,11 +44,20 @@ impl TokenForm {
 
     /// Visits the token, or tokens, of any word.
     pub(super) fn any(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
+        let word = self.without_underscores(word);
         let word = if self.settings.elisions { without_elisions(word) } else { word };
         if self.settings.identifiers {
             self.split(word, visit);
         } else {
             self.any_token(word, visit);
+        }
+    }
+
+    /// Returns a word without the underscores around it, which stand for italics.
+    fn without_underscores<'w>(&self, word: &'w str) -> &'w str {
+        match self.settings.rule {
+            TokenRule::Whitespace => word,
+            _ => word.trim_matches('_'),
         }
     }
 

@@ -3,7 +3,9 @@
 use corpus::block::{BlockQueue, Share};
 use corpus::encoding::TextEncoding;
 use corpus::input::{InputError, discover};
-use corpus::settings::{CorpusSettings, HtrcSettings, Markup, OnDamage, Repetitions, SectionSize};
+use corpus::settings::{
+    Boilerplate, CorpusSettings, HtrcSettings, Markup, OnDamage, Repetitions, SectionSize,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -56,6 +58,8 @@ fn settings(path: &Path, on_damage: OnDamage) -> CorpusSettings {
         counts: None,
         group: None,
         languages: None,
+        sections: None,
+        boilerplate: Boilerplate::Auto,
         labels: None,
         metadata: Vec::new(),
         block_bytes: Some(1 << 16),

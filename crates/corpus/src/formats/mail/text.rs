@@ -11,6 +11,9 @@ use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use std::borrow::Cow;
 
+/// The line between the texts of a message's parts.
+pub const PART: &str = "\u{c}\n";
+
 /// The parts that are looked for, each kind if there is no text in those before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WantedText {
@@ -96,7 +99,10 @@ fn best(alternatives: impl Iterator<Item = FoundText>) -> FoundText {
 fn together(found: impl Iterator<Item = FoundText>) -> FoundText {
     found
         .reduce(|before, next| FoundText {
-            text: before.text + &next.text,
+            text: match (&before.text[..], &next.text[..]) {
+                ("", _) | (_, "") => before.text + &next.text,
+                (before, next) => [before, PART, next].concat(),
+            },
             has_words: before.has_words || next.has_words,
             has_html: before.has_html || next.has_html,
         })
@@ -114,7 +120,7 @@ impl MailLeaf<'_> {
             _ => Cow::Borrowed(&decoded[..]),
         };
         let mut text = String::with_capacity(plain.len());
-        for line in plain.lines().filter_map(own_line) {
+        for line in plain.lines().map(unescaped) {
             text.push_str(line);
             text.push('\n');
         }
@@ -194,10 +200,7 @@ fn from_charset(bytes: &[u8], charset: Option<&str>, encoding: TextEncoding) -> 
     }
 }
 
-/// Returns a line unless it is quoted. In an mbox, a line of the message's own is `>From ` if it begins with `From `.
-fn own_line(line: &str) -> Option<&str> {
-    match line.strip_prefix('>') {
-        Some(own) => own.starts_with("From ").then_some(own),
-        None => Some(line),
-    }
+/// Returns a line as it was before it came into an mbox, where `>From ` stands for `From `.
+fn unescaped(line: &str) -> &str {
+    line.strip_prefix('>').filter(|own| own.starts_with("From ")).unwrap_or(line)
 }

@@ -88,19 +88,19 @@ fn the_part_that_has_text_is_read() {
         (alternative("&nbsp;\n"), "one\n\ntwo\n"),
         (alternative("\u{a0}\n-- \n"), "one\n\ntwo\n"),
         (alternative("plain"), "plain\n"),
-        (alternative("> only quoted"), EMPTY),
+        (alternative("> only quoted"), ""),
         (of_parts("alternative", &[&shown, &html]), "shown\n"),
         (of_parts("alternative", &[PLAIN, &html]), "html\n"),
         (of_parts("mixed", &[&shown, attached]), "shown\n"),
         (of_parts("mixed", &[&shown, &forwarded]), "shown\n"),
         (of_parts("mixed", &[&forwarded]), "shown\n"),
         (of_parts("mixed", &[PLAIN, &forwarded]), "shown\n"),
-        (of_parts("mixed", &[&shown, &digest]), "shown\none\ntwo\n"),
+        (of_parts("mixed", &[&shown, &digest]), "shown\n\u{c}\none\n\u{c}\ntwo\n"),
         (
             of_parts("signed", &[&shown, "Content-Type: application/pgp-signature\n\nAAAA"]),
             "shown\n",
         ),
-        (of_parts("mixed", &["no header", &shown]), "no header\nshown\n"),
+        (of_parts("mixed", &["no header", &shown]), "no header\n\u{c}\nshown\n"),
         (format!("Subject: s\n{forwarded}"), "shown\n"),
     ] {
         for message in [message.replace('\n', "\r\n"), message] {

@@ -1,0 +1,168 @@
+use super::*;
+use crate::formats::text::TEXT;
+
+/// Returns what is left of a text in a file of this format, and what was left out by each rule.
+fn left(text: &str, format: &Format) -> (String, Vec<LeftOut>) {
+    let mut document = RawDocument {
+        source_id: "id".into(),
+        group: None,
+        metadata: Vec::new(),
+        body: Body::Text { text: text.into(), repaired: false },
+    };
+    let mut left_out = Vec::new();
+    let gaps = leave_out(&mut document, format, &mut left_out);
+    let Body::Text { text: left, .. } = document.body else { panic!("no text") };
+    assert_eq!(gaps.place(left.len()), text.len());
+    (left.into_owned(), left_out)
+}
+
+#[track_caller]
+fn is_kept(text: &str) {
+    assert_eq!(left(text, &TEXT), (text.to_owned(), Vec::new()));
+}
+
+#[test]
+fn licences_of_e_books_are_left_out_by_their_marks() {
+    let book = "A first line.\n\nThe end of the Project Gutenberg EBook was near.\n";
+    let two = "*** START OF THE PROJECT GUTENBERG EBOOK X ***\na\n*** END OF THE PROJECT GUTENBERG EBOOK X ***\n";
+    assert_eq!(left(&two.repeat(2), &TEXT).0, "a\na\n");
+    for (before, after) in [
+        (
+            "The Project Gutenberg EBook of X\n\n*** START OF THE PROJECT GUTENBERG EBOOK X ***\n",
+            "*** END OF THE PROJECT GUTENBERG EBOOK X ***\n\nlicence\n",
+        ),
+        (
+            "*** START OF THIS PROJECT GUTENBERG EBOOK A LONG\nTITLE ***\n",
+            "End of the Project Gutenberg EBook of X, by Y\n\n*** END OF THIS PROJECT GUTENBERG EBOOK X ***\nlicence",
+        ),
+        ("", "End of Project Gutenberg's X, by Y\nlicence"),
+        ("small print\n*END*THE SMALL PRINT! FOR PUBLIC DOMAIN ETEXTS*Ver.04.29.93*END*\n", ""),
+    ] {
+        let text = [before, book, after].concat();
+        let (left, left_out) = left(&text, &TEXT);
+        assert_eq!(left, book);
+        assert_eq!((left_out[0].rule.as_str(), left_out[0].documents), (RULES[0].name, 1));
+        assert_eq!(left_out[0].lines as usize, before.lines().count() + after.lines().count());
+    }
+    is_kept("This eBook is for the use of anyone anywhere at no cost\n\nProject Gutenberg\n");
+    // Too much for a licence.
+    let long = "text\n".repeat(LONG) + "*** START OF THE PROJECT GUTENBERG EBOOK X ***\n";
+    is_kept(&long);
+}
+
+const LONG: usize = 20_000;
+
+#[test]
+fn encoded_files_are_left_out() {
+    let line = "M!PP1%AL@)2HO-#D^0TA-4E=<869K<'5Z?X2)CI.8G:*GK+&VN\\#%RL_4V=[C\n";
+    let named = format!("begin 644 x.gif\n{line}{line}#0V%T\n`\nend\n");
+    let unnamed = line.repeat(3) + "#0V%T\n";
+    let base64 = "VGhpcyBpcyBhIHRlc3Qgb2YgYmFzZTY0IGVuY29kZWQgbGluZXMgMDEyMzQ1Njc4OQ\n".repeat(4)
+        + "YWJj\n=ab1C\n";
+    for code in [
+        named.clone(),
+        unnamed,
+        base64.replace("YWJj\n=ab1C", "YWJjYQ=="),
+        named.replace('\n', "\r\n"),
+    ] {
+        let (left, left_out) = left(&["before\n", &code, "after\n"].concat(), &TEXT);
+        assert_eq!(left, "before\nafter\n", "{code}");
+        assert_eq!(left_out[0].lines as usize, code.lines().count());
+        assert!(left_out[0].examples.len() == 3);
+    }
+    let shout = "MANY PEOPLE IN THIS GROUP SHOUT ALL OF THE TIME, DON'T THEY??\n".repeat(5);
+    is_kept(&shout);
+    is_kept("begin 644 things\nand end\nthem\nend\n");
+    is_kept(&("-".repeat(70) + "\n").repeat(5));
+    is_kept(
+        &("https://example.org/a/very/long/address/of/something?query=1&page=22222\n".repeat(4)),
+    );
+    is_kept(&("漢字".repeat(40) + "\n").repeat(4));
+}
+
+/// Returns pages of lines of a novel, each with what stands above and below it.
+fn pages(count: usize, edge: impl Fn(usize) -> [String; 2]) -> String {
+    let line = |page: usize, line: usize| {
+        format!("and so the story of page {page} went on in line {line}\n")
+    };
+    let page = |page: usize| {
+        let [above, below] = edge(page);
+        above + &(0..20).map(|number| line(page, number)).collect::<String>() + &below
+    };
+    (1..=count).map(page).collect()
+}
+
+#[test]
+fn running_heads_and_page_numbers_are_left_out() {
+    let plain = pages(9, |_| ["".into(), "\n".into()]);
+    for edges in [
+        (|page| ["".into(), format!("\n{}\n\n", page + 11)]) as fn(usize) -> [String; 2],
+        |page| ["".into(), format!("\n- {page} -\n")],
+        |page| ["".into(), format!("\n[{page}]\n\nPRIDE AND PREJUDICE\n\n")],
+        |page| [format!("\u{c}Pride and Prejudice {page}\n"), "\n".into()],
+        |page| {
+            [
+                "".into(),
+                format!(
+                    "\n{}\n",
+                    ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"][page - 1]
+                ),
+            ]
+        },
+    ] {
+        let (left, left_out) = left(&pages(9, edges), &TEXT);
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&left), words(&plain));
+        assert_eq!((left_out.len(), left_out[0].rule.as_str()), (1, RULES[4].name));
+    }
+}
+
+#[test]
+fn refrains_speakers_headings_and_lists_are_kept() {
+    let stanza = |number: usize| {
+        format!("{}, said the bird\nand all of them {number}\n\nNevermore!\n\n", number * 7)
+    };
+    is_kept(&(0..400).map(stanza).collect::<String>());
+    let speech = |number: usize| {
+        format!(
+            "HAMLET.\nWords, words, words, {number} of them, my lord.\n\nPOLONIUS.\nWhat is the matter?\n\n"
+        )
+    };
+    is_kept(&(0..400).map(speech).collect::<String>());
+    // A play in pages: whoever speaks first on a page speaks elsewhere too.
+    let page = |_| format!("\u{c}{}", (0..9).map(speech).collect::<String>());
+    is_kept(&(0..40).map(page).collect::<String>());
+    is_kept(&pages(9, |page| [format!("\nChapter {page}\n\n"), String::new()]));
+    is_kept(&(1..2000).map(|number| format!("{number}\n\nitem\n\n")).collect::<String>());
+    is_kept(&pages(9, |page| ["".into(), format!("\n{}\n", 1900 - page)]));
+}
+
+#[test]
+fn quotations_and_signatures_are_left_out_of_mail_only() {
+    let text = "Hello,\n\nOn Monday, Ann <a@x> wrote:\n> quoted\n>> again\n>\nI say:\n> no\nyes\n-- \nBob\nRoom 7\n\u{c}\nmore\n";
+    let (found, left_out) = left(text, &MAIL);
+    assert_eq!(found, "Hello,\n\nI say:\nyes\n\u{c}\nmore\n");
+    let counts: Vec<_> = left_out.iter().map(|it| (it.rule.as_str(), it.lines)).collect();
+    assert_eq!(counts, [(RULES[2].name, 5), (RULES[3].name, 3)]);
+    is_kept(text);
+    let long = "text\n-- \n".to_owned() + &"not a signature\n".repeat(20);
+    assert_eq!(left(&long, &MAIL).0, long);
+    let all = "> a\n> b\n";
+    assert_eq!(left(all, &MAIL).0, "");
+}
+
+#[test]
+fn sums_are_by_rule_with_the_first_examples() {
+    let of = |rule: &BoilerplateRule, example: &str| LeftOut {
+        rule: rule.name.to_owned(),
+        documents: 1,
+        lines: 2,
+        characters: 30,
+        examples: vec![example.to_owned(); 2],
+    };
+    let mut sums = vec![of(&RULES[1], "a")];
+    LeftOut::add(&mut sums, &[of(&RULES[0], "b"), of(&RULES[1], "c")]);
+    assert_eq!(sums[0], of(&RULES[0], "b"));
+    assert_eq!((sums[1].documents, sums[1].lines, sums[1].characters), (2, 4, 60));
+    assert_eq!(sums[1].examples, ["a", "a", "c"]);
+}
