@@ -387,6 +387,7 @@ mod tests {
             grouped: true,
             labels: Vec::new(),
             phrases: Vec::new(),
+            left_out: Vec::new(),
             removed: 0,
             sampled: None,
             generations: Vec::new(),

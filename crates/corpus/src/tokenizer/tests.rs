@@ -39,8 +39,10 @@ fn naive(rule: TokenRule, text: &str) -> Vec<String> {
         TokenRule::Whitespace => text.split_whitespace().collect(),
         TokenRule::Letters => text.split(|c: char| !c.is_alphabetic() && !c.is_numeric()).collect(),
     };
+    let is_around = |c| rule != TokenRule::Whitespace && c == '_';
     words
         .iter()
+        .map(|w| w.trim_matches(is_around))
         .filter(|w| !w.is_empty())
         .map(|w| w.replace(['\u{2019}', '\u{2bc}'], "'").replace('ſ', "s"))
         .map(|w| w.nfc().collect())
@@ -151,6 +153,14 @@ fn every_ascii_pair_and_triple_agrees_with_the_crate() {
             }
         }
     }
+}
+
+#[test]
+fn underscores_around_words_do_not_belong_to_them() {
+    let text = "_the_ __init__ snake_case_ _été ___";
+    assert_eq!(words(text), ["the", "init", "snake_case", "été"]);
+    let whole = tokens(&settings(TokenRule::Whitespace), text);
+    assert_eq!(whole, ["_the_", "__init__", "snake_case_", "_été", "___"]);
 }
 
 #[test]

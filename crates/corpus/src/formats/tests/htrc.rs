@@ -37,7 +37,10 @@ const PAGES: [(&str, &str); 4] = [
         r#"{"Whale": {"NN": 2, "NNP": 1}, "-LRB-": {"-LRB-": 1}, "\u00e9t\u00e9": {"FW": 1}}"#,
     ),
     ("\"fr\"", r#"{"baleine": {"NC": 1}, "bleue": {"ADJ": 3}}"#),
-    ("\"en\"", r#"{"swims": {"VBZ": 1}, ".": {".": 2}}"#),
+    (
+        "\"en\"",
+        r#"{"swims": {"VBZ": 1}, ".": {".": 2}, "n't": {"RB": 1}, "'s": {"POS": 2}, "’LL": {"MD": 1}, "``": {"``": 1}}"#,
+    ),
 ];
 
 fn read(json: &str, change: impl FnOnce(&mut CorpusSettings)) -> Vec<Seen> {

@@ -142,7 +142,7 @@ fn what_is_cut_off_or_torn_is_read_as_far_as_it_goes() {
     };
     for (message, text) in [
         (cut.to_owned(), "one\n"),
-        (format!("{cut}dHdvIHRocm"), "one\ntwo thr\n"),
+        (format!("{cut}dHdvIHRocm"), "one\n\u{c}\ntwo thr\n"),
         (
             coded("base64", "dHdvCg==\n____________\nThe list's footer"),
             "two\n____________\nThe list's footer\n",
