@@ -11,6 +11,7 @@ const JOB: &str = r#"
 [corpus]
 input = ["a.jsonl", "b.jsonl"]
 block_mib = 0.01
+duplicates = "once"
 [vocabulary]
 stop_words = "none"
 min_documents = 2

@@ -25,9 +25,9 @@ pub enum OnDamage {
 #[serde(rename_all = "lowercase")]
 pub enum Repetitions {
     /// They are not counted in the vocabulary, nor trained on.
-    #[default]
     Once,
     /// They are documents like any other; they are not looked for.
+    #[default]
     Keep,
     /// They have no terms either.
     Drop,

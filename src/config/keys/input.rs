@@ -134,7 +134,7 @@ pub(super) const CORPUS: Section = rows! {
     /// Documents that nearly repeat an earlier one ([FORMATS.md](FORMATS.md#repeated-texts)). `"once"`: they are neither
     /// counted in the vocabulary nor trained on, but have their topics; `"drop"`: they have status `duplicate` and no
     /// terms; `"keep"`: they are not looked for. Nor are they among documents that `topicmill add` adds.
-    duplicates: Word(words_of::<Repetitions>), Default("once");
+    duplicates: Word(words_of::<Repetitions>), Default("keep");
     /// The least resemblance of a document and one that it nearly repeats: the share of their sequences of three tokens
     /// that both have.
     // Copies in which one word of twenty differs are found, replies that quote a whole text are not.

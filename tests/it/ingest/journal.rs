@@ -13,6 +13,7 @@ const JOB: &str = r#"
 [corpus]
 input = ["in"]
 block_mib = 0.004
+duplicates = "once"
 metadata = ["year", "absent"]
 [vocabulary]
 min_documents = 1
