@@ -1,8 +1,9 @@
 //! Running heads and page numbers of printed books.
 //!
-//! A page number is a line of its own; such lines ascend, and there is about a page of text between them. A running head
-//! is a short line that recurs, but for its digits and case, at breaks of pages: beside page numbers or form feeds.
-//! Headings of chapters, refrains and the names of speakers recur elsewhere too.
+//! A page number is a line of its own; such lines ascend, there is about a page of text between them, and many pages end
+//! within a sentence, as chapters do not. A running head is a short line that recurs, but for its digits and case, at
+//! breaks of pages: beside page numbers or form feeds. Headings of chapters, refrains and the names of speakers recur
+//! elsewhere too.
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
@@ -11,6 +12,8 @@ use super::lines_of;
 
 /// The fewest page numbers, and the fewest equal heads.
 const FEWEST: usize = 5;
+/// One page of so many at least ends within a sentence.
+const WITHIN: usize = 3;
 /// Bytes between two page numbers.
 const PAGE: RangeInclusive<usize> = 600..=12_000;
 /// The most bytes of a running head, and of a line with a page number.
@@ -24,6 +27,8 @@ struct EdgeLine {
     place: usize,
     /// Whether a form feed or a page number is directly before or after it.
     is_at_break: bool,
+    /// Whether the line above it ends like one within a sentence.
+    is_within: bool,
 }
 
 /// Returns the page numbers and the running heads.
@@ -63,7 +68,7 @@ pub(super) fn lines(text: &str) -> Vec<Range<usize>> {
 /// Returns the short lines that are `wanted`, none of them blank.
 fn edges(text: &str, wanted: impl Fn(&str) -> bool) -> Vec<EdgeLine> {
     let mut edges: Vec<EdgeLine> = Vec::new();
-    let (mut place, mut is_after_feed) = (0, false);
+    let (mut place, mut is_after_feed, mut is_within) = (0, false, false);
     for range in lines_of(text) {
         let line = &text[range.clone()];
         let content = line.trim();
@@ -77,15 +82,16 @@ fn edges(text: &str, wanted: impl Fn(&str) -> bool) -> Vec<EdgeLine> {
             continue;
         }
         if content.len() <= HEAD && wanted(content) {
-            edges.push(EdgeLine { range, place, is_at_break: is_after_feed });
+            edges.push(EdgeLine { range, place, is_at_break: is_after_feed, is_within });
         }
         is_after_feed = false;
+        is_within = content.ends_with(|c: char| c.is_alphanumeric() || ",-".contains(c));
         place += 1;
     }
     edges
 }
 
-/// Returns those of these numbers that ascend by one or two, with a page between them.
+/// Returns those of these numbers that ascend by one or two, with a page between them, often within a sentence.
 fn page_numbers(mut numbers: Vec<EdgeLine>, text: &str) -> Vec<EdgeLine> {
     let follows = |one: &EdgeLine, other: &EdgeLine| {
         let [before, after] =
@@ -93,9 +99,13 @@ fn page_numbers(mut numbers: Vec<EdgeLine>, text: &str) -> Vec<EdgeLine> {
         matches!(after.checked_sub(before), Some(1 | 2))
             && PAGE.contains(&(other.range.start - one.range.end))
     };
+    let are_pages = |run: &[EdgeLine]| {
+        let within = run.iter().filter(|number| number.is_within).count();
+        run.len() >= FEWEST && WITHIN * within >= run.len()
+    };
     let runs = numbers.chunk_by(follows);
     let kept: Vec<bool> =
-        runs.flat_map(|run| std::iter::repeat_n(run.len() >= FEWEST, run.len())).collect();
+        runs.flat_map(|run| std::iter::repeat_n(are_pages(run), run.len())).collect();
     let mut kept = kept.into_iter();
     numbers.retain(|_| kept.next() == Some(true));
     numbers

@@ -133,6 +133,7 @@ fn refrains_speakers_headings_and_lists_are_kept() {
     let page = |_| format!("\u{c}{}", (0..9).map(speech).collect::<String>());
     is_kept(&(0..40).map(page).collect::<String>());
     is_kept(&pages(9, |page| [format!("\nChapter {page}\n\n"), String::new()]));
+    is_kept(&pages(9, |page| [format!("\n{page}.\n\n"), "and all was well.\n".into()]));
     is_kept(&(1..2000).map(|number| format!("{number}\n\nitem\n\n")).collect::<String>());
     is_kept(&pages(9, |page| ["".into(), format!("\n{}\n", 1900 - page)]));
 }
