@@ -432,8 +432,20 @@ mod tests {
     use lda::train::settings::TrainSettings;
 
     /// Candidate values; for every key, one of them is valid and not the default.
-    const CANDIDATES: [&str; 11] =
-        ["true", "false", "2", "3", "0.7", "de", "m", "w", "[0.1, 0.2]", "[\"m\"]", "latin1"];
+    const CANDIDATES: [&str; 12] = [
+        "true",
+        "false",
+        "2",
+        "3",
+        "0.7",
+        "0.6",
+        "de",
+        "m",
+        "w",
+        "[0.1, 0.2]",
+        "[\"m\"]",
+        "latin1",
+    ];
 
     #[test]
     fn every_key_is_read_into_a_setting() {
@@ -461,6 +473,7 @@ mod tests {
             "tree.file=m",
             "train.warm_start=w",
             "phrases.detect=true",
+            "corpus.duplicates=once",
             "project.trends=[\"m\"]",
             "evaluate.metrics=[\"npmi\"]",
             "evaluate.metrics=[\"left-to-right\"]",

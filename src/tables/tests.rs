@@ -267,13 +267,13 @@ fn a_table_can_be_shown() {
     assert_eq!(pair("threshold"), "0.01");
     assert!(schema.metadata.iter().all(|(key, _)| key != "model_hash"));
     let names: Vec<_> = schema.columns.iter().map(|c| c.name.as_str()).collect();
-    assert_eq!(names[15..], ["year", "status_input"]);
+    assert_eq!(names[16..], ["year", "status_input"]);
 
     let rows = read::head(&table, 6).unwrap();
-    assert_eq!((rows.columns.len(), rows.rows.len()), (17, 6));
+    assert_eq!((rows.columns.len(), rows.rows.len()), (18, 6));
     assert_eq!(rows.rows[5][1], "document 5");
-    assert_eq!(rows.rows[5][15], "1905");
-    assert_eq!(rows.rows[3][10], "");
+    assert_eq!(rows.rows[5][16], "1905");
+    assert_eq!(rows.rows[3][11], "");
     let topics = read::head(&folder.path().join("topics"), 10).unwrap();
     assert_eq!(topics.rows[1][5], "[whale, ship]");
     assert!(read::head(&folder.path().join("model"), 1).is_err());

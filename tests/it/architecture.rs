@@ -54,6 +54,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
             "terms",
             "minhash",
             "labels",
+            "names",
             "stop_words",
             "vocabulary",
             "vocabulary_file",

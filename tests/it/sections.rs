@@ -13,6 +13,7 @@ section_words = 100
 [vocabulary]
 stop_words = "none"
 min_documents = 2
+max_share = 1
 [model]
 topics = 3
 [train]
@@ -25,7 +26,7 @@ path = "out"
 /// Returns a text of this many paragraphs of thirty words.
 fn text(paragraphs: usize, seed: usize) -> String {
     let word =
-        |at: usize| format!("{}{}", ["sea", "sky", "ice"][at / 400 % 3], at * (7 + seed) % 40);
+        |at: usize| format!("{}{}", ["sea", "sky", "ice"][at / 400 % 3], at * (7 + seed) % 37);
     let line = |at: usize| (at..at + 10).map(word).collect::<Vec<_>>().join(" ");
     let paragraph = |at: usize| [0, 10, 20].map(|more| line(30 * at + more)).join("\n") + ".\n\n";
     (0..paragraphs).map(paragraph).collect()

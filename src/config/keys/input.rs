@@ -14,7 +14,9 @@ use crate::config::kind::{
 };
 use corpus::formats;
 use corpus::language::is_code;
-use corpus::settings::{self, Boilerplate, Markup, OnDamage, Repetitions, TokenRule, TokenSettings};
+use corpus::settings::{
+    self, Boilerplate, Markup, OnDamage, Repetitions, TokenRule, TokenSettings,
+};
 use lda::model::statistics::MAX_TERMS;
 
 const SIZE: Reals = Reals(|x| x > 0.0 && x <= 65_536.0, "a number of MiB above 0, at most 65536");

@@ -77,7 +77,8 @@ impl Site {
 
 /// Returns lines of a file in base64.
 fn encoded(number: usize) -> String {
-    format!("\n{number:03}ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/").repeat(3)
+    format!("\n{number:03}ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+        .repeat(3)
 }
 
 /// Returns the folder and the block of a step that creates a draft.
@@ -118,7 +119,9 @@ fn blocks_that_were_done_are_not_read_again_by_any_number_of_workers() {
         let (calm, steps) = site.ingest("calm", "", "-w 1");
         let all = read(&steps);
         let collection = &site.corpus("calm")["collection.json"];
-        assert!(String::from_utf8_lossy(collection).contains("\"documents\": 8,\n      \"lines\": 24,"));
+        assert!(
+            String::from_utf8_lossy(collection).contains("\"documents\": 8,\n      \"lines\": 24,")
+        );
         assert!(all.len() > 15 && warnings(&calm).len() == 2, "{}", said(&calm));
         let mut kept = BTreeSet::new();
         for (number, placement) in [(5, "-w 1"), (6, "-w 2"), (4, "-w 3")] {

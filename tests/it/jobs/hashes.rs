@@ -12,19 +12,19 @@ use super::small::SMALL;
 /// For the shipped jobs and each of [`MANY`], the first digits of the hashes of corpus, training,
 /// projection and evaluation.
 const PINNED: &str = "\
-labels ac556bb9dd3edea8 0ef8526408bf3dbb 31e657453afd9f4b 722d3ff090cacad1
-library b8339d639368e42f c13aebce9a82bc68 582e06cf9b2f7945 ccf9ffa40aebcad8
-newsgroups 947600d7421aed8b 2de407da9b0728e6 9d94ecda2240e202 b3167fe2e4ef5b98
-planted 3759ee63e3a67aa6 27902c733ecbdb65 d695bc3b34d3333f 34fa3e28db465bca
-quickstart 0f01b6f7ce0686c6 e65181b6350159f4 9a590f215b2b1a10 2a19a391fa92ce62
-0 1f14a992302ceb83 78dbdb0b70c2fe36 d63a059e9a92ec5b 9195af590fe39d1f
-1 a53922f9293a1470 50447e5e919f11fb c852decb0b36812b 6082fbc99c6a4ebb
-2 1f14a992302ceb83 c670f26d8b3e70d4 5a6e8dbfb49fd5c7 5ea976b1315561c9
-3 e361e258b5d5a0bb 69f18d46cd17c1d9 191062918cc8aa6d aed007230dd792a9
-4 1f14a992302ceb83 925c8f8c797d666f 9499281824cf56a3 08f2e59a6665192d
-5 1f14a992302ceb83 78dbdb0b70c2fe36 583a4a9ab84a9ad3 9195af590fe39d1f
-6 4e55ec5ba05389ef 26cdaeaf82121709 66a855b833b7688d 9938cabf61c0afea
-7 8aec3c38812f897f 02330045ea8ed9ec 41f2f06a2ef3ded0 904d6ec030f99811
+labels ac95e659dc141099 15401404d347a78a 00f747ec499879d6 c21dbfd1e4513b31
+library c49210fdc2ffd0b7 9b3530482cb2e329 dcfe0aea056482ac aba44295180803d8
+newsgroups e494318c89653781 7e361d98c4aabd93 e70b56ce928ce839 2b49d03eb3df5de9
+planted 5e7b65d1a4bb49e6 38ebbc982300dac1 7e2d4c20c2fa32a1 5ca89b03ef777b35
+quickstart 8351f1681d5372bd 22249baba529ef83 136b1137f5ee131a 11d427519d14bd43
+0 8169fb7a914ce039 83928f443fa3aa72 2d1bc845d51c0887 98358bafca38908e
+1 01d49f8ebb768280 ce573a5bb88bcf7d 9e1d6f65857be4df 00d6352cbcab689d
+2 8169fb7a914ce039 53921c39e4dd3e8c b7661ae92242f098 7e130467f16cb706
+3 4fca235267771691 fb04f48fbb35cd1c 461d472ebade10a9 0f63dcb9cdb183fb
+4 8169fb7a914ce039 b552508957eca76f a6efad5161afee73 c6b9a25894be8206
+5 8169fb7a914ce039 83928f443fa3aa72 52bfed5f4cd0b45e 98358bafca38908e
+6 256e387c3693cf4f 62ef12c08a83e5aa 27d38b02cbaf5c87 d02ba0cb37a1325c
+7 53c394bad55ceac4 37184e7cff17ef5c bc71c087fef90031 5d77022930b8e1ab
 ";
 
 /// Overrides of [`SMALL`] that together set every key that a hash covers, in every form.
@@ -41,6 +41,8 @@ const MANY: [&[&str]; 8] = [
         "corpus.metadata=[\"it's\", 'a \"b\"', \"tab\\t\"]",
         "corpus.boilerplate=keep",
         "corpus.section_words=1000",
+        "corpus.duplicates=once",
+        "corpus.duplicate_similarity=0.9",
         "corpus.block_mib=0.3",
         "corpus.max_document_mib=1.7",
         "corpus.on_damage=keep",
@@ -168,5 +170,5 @@ fn word_lists_keep_their_hashes() {
     fs::write(&path, format!("{SMALL}{lists}")).expect("written");
     fs::write(folder.path().join("stop.txt"), "foo\n").expect("written");
     let job = Job::load(&path, &[]).expect("valid");
-    assert_eq!(job.corpus_hash()[..16], *"cfccf0e00f4c7673");
+    assert_eq!(job.corpus_hash()[..16], *"274c6946efd5cc04");
 }
