@@ -194,8 +194,11 @@ mod tests {
     use corpus::sample::Split;
     use std::collections::BTreeMap;
 
+    /// A document: its tokens, a value, its weights and topics.
+    type Weighted<'d> = (u32, &'d str, &'d [(f32, u16)]);
+
     /// Returns the rows for documents of one term each: its tokens, its volume, and its topics; `workers` share them.
-    fn rows_of(documents: &[(u32, &str, &[(f32, u16)])], workers: usize) -> Vec<String> {
+    fn rows_of(documents: &[Weighted<'_>], workers: usize) -> Vec<String> {
         let mut sums: BTreeMap<String, GroupSums> = BTreeMap::new();
         let mut wholes = vec![GroupSums::default(); workers];
         let mut roll_up =
@@ -235,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_holds_a_tenth_of_a_topic_is_listed_however_documents_are_shared_out() {
-        let mut documents: Vec<(u32, &str, &[(f32, u16)])> =
+        let mut documents: Vec<Weighted<'_>> =
             vec![(600, "a", &[(0.5, 0), (0.5, 1)])];
         documents.extend([(10, "b", &[(1.0, 0)][..]); 70]);
         let expected = [

@@ -47,8 +47,11 @@ fn ground() -> Workdir {
     let copy = |number: u64| {
         let mut words: Vec<String> = words(number).iter().map(|word| word.to_uppercase()).collect();
         words.push(format!("own{number}"));
-        let again =
-            if number % 10 == 0 { line(&format!("again{number}"), &words) } else { String::new() };
+        let again = if number.is_multiple_of(10) {
+            line(&format!("again{number}"), &words)
+        } else {
+            String::new()
+        };
         line(&format!("copy{number}"), &words) + &again
     };
     ground.write("b.jsonl", (0..DOCUMENTS).step_by(5).map(copy).collect::<String>());
