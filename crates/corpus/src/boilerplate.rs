@@ -1,7 +1,7 @@
 //! Boilerplate: lines of a text that are not what it says, such as licences, encoded files, page numbers and quoted
 //! mails.
 //!
-//! Each rule of [`RULES`] returns the lines that it leaves out. None is sure without a mark that texts do not have by
+//! Each rule of `RULES` returns the lines that it leaves out. None is sure without a mark that texts do not have by
 //! chance: a line that may be text is kept. What is left out is counted, with the first lines as examples.
 
 mod encoded;

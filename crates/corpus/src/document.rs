@@ -222,7 +222,7 @@ impl ShardDocument {
         [[terms, counts], [pruned, pruned_counts], [stopped, stopped_counts]]
     }
 
-    /// Like [`lists`](Self::lists), for changing them.
+    /// Returns the same, for changing them.
     pub fn lists_mut(&mut self) -> [[&mut Vec<u32>; 2]; 3] {
         let Self { terms, counts, pruned, pruned_counts, stopped, stopped_counts, .. } = self;
         [[terms, counts], [pruned, pruned_counts], [stopped, stopped_counts]]
