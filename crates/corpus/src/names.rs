@@ -76,11 +76,12 @@ mod tests {
                     “Jane is ill,” and Mrs.  Bennet\nwept. It was May. I Know";
         let expected = [
             ("Bennet", 1),
-            ("Darcy", 1),
+            ("Darcy", 2),
             ("Elizabeth’s", 1),
             ("Know", 1),
             ("London", 1),
             ("May", 1),
+            ("Mr", 1),
             ("Mrs", 1),
         ];
         assert_eq!(capitalised(text), BTreeMap::from(expected));

@@ -12,7 +12,7 @@ use super::lines_of;
 
 /// The fewest page numbers, and the fewest equal heads.
 const FEWEST: usize = 5;
-/// One page of so many at least ends within a sentence.
+/// At least one page of this many ends within a sentence.
 const WITHIN: usize = 3;
 /// Bytes between two page numbers.
 const PAGE: RangeInclusive<usize> = 600..=12_000;

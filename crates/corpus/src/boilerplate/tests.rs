@@ -80,7 +80,7 @@ fn encoded_files_are_left_out() {
     is_kept(&("漢字".repeat(40) + "\n").repeat(4));
 }
 
-/// Returns pages of lines of a novel, each with what stands above and below it.
+/// Returns pages of lines of a novel, each with the lines above and below it.
 fn pages(count: usize, edge: impl Fn(usize) -> [String; 2]) -> String {
     let line = |page: usize, line: usize| {
         format!("and so the story of page {page} went on in line {line}\n")
