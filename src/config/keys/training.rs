@@ -234,7 +234,7 @@ pub(super) const TRAIN: Section = rows! {
     // The assignments of two billion tokens. By default a larger sample has no Gibbs passes.
     memory_mib: Mib(NOT_NEGATIVE), Library(default().memory_bytes as f64 / MIB);
     /// If above 0, a longer document is trained on by this many of its tokens, drawn at random; all of them are projected,
-    /// and held-out documents are whole. One text as long as thousands of others otherwise has topics of its own.
+    /// and held-out documents are whole. Without a limit, a very long text can have topics of its own.
     // Lengths that differ less are no harm.
     max_document_tokens: Whole(0, COUNT), Library(default().max_document_tokens);
     /// Which documents a round visits. {words}. Where documents are drawn, a pass is as many draws as there are

@@ -37,7 +37,7 @@ impl Site {
         let lines = |numbers: std::ops::Range<usize>| -> String {
             let line = |n: usize| match n % 50 {
                 7 => "{\"text\": broken\n".to_owned(),
-                // What is left out of texts is part of the collection, whoever read them.
+                // The collection has the lines left out of texts, from drafts of any run.
                 9 => format!("{{\"text\":{:?}}}\n", texts[n].clone() + &encoded(n)),
                 // The last ones repeat others.
                 _ => format!("{{\"year\":\"{n}\",\"text\":{:?}}}\n", texts[n % 370]),

@@ -129,7 +129,7 @@ fn refrains_speakers_headings_and_lists_are_kept() {
         )
     };
     is_kept(&(0..400).map(speech).collect::<String>());
-    // A play in pages: whoever speaks first on a page speaks elsewhere too.
+    // A play in pages: the first speaker of a page also speaks on other pages.
     let page = |_| format!("\u{c}{}", (0..9).map(speech).collect::<String>());
     is_kept(&(0..40).map(page).collect::<String>());
     is_kept(&pages(9, |page| [format!("\nChapter {page}\n\n"), String::new()]));
