@@ -3,10 +3,14 @@
 //! All sums are integers, of proportions as `document_topics` lists them: workers can add them in any order, a restart
 //! can sum what an earlier run has written, and users can check them against the tables.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::check::{Known, VerifyReport};
+use super::records::{Record, records};
 use super::schema::Row;
 use super::trend_columns::TrendColumn;
+use crate::failure::Failure;
 use crate::wire::{OwnedWire, name_hash};
 use corpus::ShardDocument;
 use corpus::collection::Collection;
@@ -169,4 +173,21 @@ pub(crate) trait StartRollUp {
 /// Converts a mass or a likelihood to units of 2⁻²⁰ tokens or nats.
 pub(crate) fn fixed(value: f64) -> i64 {
     (value * FIXED_POINT).round_ties_even() as i64
+}
+
+/// Checks each row of a roll-up's table, given the one before it.
+pub(super) fn check_rows<R: Record + Debug>(
+    known: &Known<'_>,
+    report: &mut VerifyReport,
+    is_sound: impl Fn(Option<&R>, &R) -> bool,
+) -> Result<(), Failure> {
+    let mut last: Option<R> = None;
+    for row in records::<R>(known.root)? {
+        let row = row?;
+        report.expect(is_sound(last.as_ref(), &row), || {
+            format!("{}: {row:?} follows {last:?}, or has figures out of their bounds", R::TABLE)
+        });
+        last = Some(row);
+    }
+    Ok(())
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use super::group_topics::{GroupSums, TOPIC_BUCKET};
-use super::records::{records, table};
-use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp};
+use super::records::table;
+use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, check_rows};
 use super::trend_columns::TrendColumn;
 use crate::failure::Failure;
 use corpus::labels::split;
@@ -164,27 +164,19 @@ fn place(row: &TopicConcentrationRow) -> (i32, &str, &str) {
 }
 
 fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
-    const TABLE: &str = "topic_concentration";
     let least = 1.0 / LEAST_PART as f64 - SHARES_WITHIN;
-    let mut last: Option<TopicConcentrationRow> = None;
-    for row in records::<TopicConcentrationRow>(known.root)? {
-        let row = row?;
+    check_rows(known, report, |last: Option<&TopicConcentrationRow>, row| {
         // Only the ids of documents repeat.
-        let follows = |last: &TopicConcentrationRow| match place(last).cmp(&place(&row)) {
+        let follows = |last: &TopicConcentrationRow| match place(last).cmp(&place(row)) {
             std::cmp::Ordering::Equal => row.name == DOCUMENT && row.share <= last.share,
             order => order.is_lt(),
         };
-        let sound = last.as_ref().is_none_or(follows)
+        last.is_none_or(follows)
             && (0..known.topic_count() as i32).contains(&row.topic)
             && (1..=known.totals.documents).contains(&row.documents)
             && (least..=1.0).contains(&row.share)
-            && (0.0..=1.0).contains(&row.collection_share);
-        report.expect(sound, || {
-            format!("{TABLE}: {row:?} follows {last:?}, or has figures out of their bounds")
-        });
-        last = Some(row);
-    }
-    Ok(())
+            && (0.0..=1.0).contains(&row.collection_share)
+    })
 }
 
 #[cfg(test)]

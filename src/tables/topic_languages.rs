@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::check::{Known, VerifyReport};
-use super::records::{records, table};
-use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums};
+use super::records::table;
+use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, check_rows};
 use crate::failure::Failure;
 use corpus::labels::split;
 use corpus::language;
@@ -111,21 +111,12 @@ fn place(row: &TopicLanguageRow) -> (i32, bool, &Option<String>) {
 }
 
 fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
-    const TABLE: &str = "topic_languages";
-    let mut last: Option<TopicLanguageRow> = None;
-    for row in records::<TopicLanguageRow>(known.root)? {
-        let row = row?;
-        let in_order = last.as_ref().is_none_or(|last| place(last) < place(&row));
-        let sound = in_order
+    check_rows(known, report, |last: Option<&TopicLanguageRow>, row| {
+        last.is_none_or(|last| place(last) < place(row))
             && (0..known.topic_count() as i32).contains(&row.topic)
             && (1..=known.totals.documents).contains(&row.documents)
-            && (0.0..=known.totals.tokens_in_vocabulary as f64).contains(&row.tokens);
-        report.expect(sound, || {
-            format!("{TABLE}: {row:?} follows {last:?}, or has figures out of their bounds")
-        });
-        last = Some(row);
-    }
-    Ok(())
+            && (0.0..=known.totals.tokens_in_vocabulary as f64).contains(&row.tokens)
+    })
 }
 
 #[cfg(test)]
