@@ -63,6 +63,8 @@ const SENTENCES: [(&str, [&str; 6]); 3] = [
 
 const DOCUMENTS: usize = 600;
 
+const PLACEMENTS: [&str; 3] = ["-w 1", "-w 3", "--processes 2 -w 1"];
+
 /// Returns the language of a document; every seventh has none.
 fn language(document: usize) -> &'static str {
     match document % 7 {
@@ -136,16 +138,7 @@ fn languages_are_a_column_by_which_trends_can_be_asked_for() {
 #[test]
 fn other_languages_are_filtered_on_any_workers() {
     let ground = ground();
-    let mut digests = BTreeMap::new();
-    for (number, placement) in ["-w 1", "-w 3", "--processes 2 -w 1"].iter().enumerate() {
-        let out = format!("out{number}");
-        let filter = "--set corpus.languages=[\"de\",\"it\"]";
-        ground
-            .succeed(&format!("run job.toml --quiet {placement} {filter} --set output.path={out}"));
-        digests.insert(ground.digest(&out), out);
-    }
-    assert_eq!(digests.len(), 1);
-    ground.succeed("verify out0");
+    ground.digest_on(&PLACEMENTS, "run job.toml --set corpus.languages=[\"de\",\"it\"]");
     let mut filtered = 0;
     for (document, [identified, status]) in documents(&ground, "out0").iter().enumerate() {
         assert_eq!(identified, language(document));
@@ -180,16 +173,9 @@ fn each_document_loses_the_stop_words_of_its_language() {
     let english =
         "they would rather die than have to live in the house where they had been so unhappy";
     ground.write("english.jsonl", format!("{{\"text\": \"{english}\"}}\n").repeat(9));
-    let job = "run job.toml --quiet --set corpus.input=[\"documents.jsonl\",\"english.jsonl\"] \
+    let job = "run job.toml --set corpus.input=[\"documents.jsonl\",\"english.jsonl\"] \
                --set vocabulary.stop_words=\"by-language\"";
-    let mut digests = BTreeMap::new();
-    for (number, placement) in ["-w 1", "-w 3", "--processes 2 -w 1"].iter().enumerate() {
-        let out = format!("out{number}");
-        ground.succeed(&format!("{job} {placement} --set output.path={out}"));
-        digests.insert(ground.digest(&out), out);
-    }
-    assert_eq!(digests.len(), 1);
-    ground.succeed("verify out0");
+    ground.digest_on(&PLACEMENTS, job);
     let stopped = stopped(&ground, "out0");
     for word in ["the (en)", "than (en)", "das (de)", "dem (de)", "die (de)", "della (it)"] {
         let is_there = (0..DOCUMENTS).any(|document| {
@@ -227,15 +213,8 @@ fn names_are_left_out_wherever_they_are() {
         )
     };
     ground.write("documents.jsonl", (0..200).map(line).collect::<String>());
-    let mut digests = BTreeMap::new();
-    for (number, placement) in ["-w 1", "-w 3", "--processes 2 -w 1"].iter().enumerate() {
-        let out = format!("out{number}");
-        let sets = "--set vocabulary.names=drop --set vocabulary.max_share=1.0";
-        ground.succeed(&format!("run job.toml --quiet {placement} {sets} --set output.path={out}"));
-        digests.insert(ground.digest(&out), out);
-    }
-    assert_eq!(digests.len(), 1);
-    ground.succeed("verify out0");
+    let sets = "--set vocabulary.names=drop --set vocabulary.max_share=1.0";
+    ground.digest_on(&PLACEMENTS, &format!("run job.toml {sets}"));
     let expected = [("darcy (name)", "200"), ("elizabeth", "40"), ("elizabeth (name)", "320")];
     let expected = expected.map(|(term, tokens)| (term.to_owned(), tokens.to_owned()));
     assert_eq!(stopped(&ground, "out0"), BTreeMap::from(expected));

@@ -1,7 +1,7 @@
 //! Helpers for tests of the program: a working folder, runs of the program in it, their outcome, and
 //! their files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -150,6 +150,18 @@ impl Workdir {
         let names = || found.columns.iter().cloned();
         let row = |row: &Vec<String>| names().zip(row.iter().cloned()).collect();
         found.rows.iter().map(row).collect()
+    }
+
+    /// Runs `line` once with each placement, into `out0`, `out1` and so on; returns the digest that all results have.
+    pub fn digest_on(&self, placements: &[&str], line: &str) -> String {
+        let of = |(number, placement): (usize, &&str)| {
+            let out = format!("out{number}");
+            self.succeed(&format!("{line} --quiet {placement} --set output.path={out}"));
+            self.digest(&out)
+        };
+        let mut digests: BTreeSet<String> = placements.iter().enumerate().map(of).collect();
+        assert_eq!(digests.len(), 1, "{line}");
+        digests.pop_first().expect("one")
     }
 
     /// Returns the digest of a result in this folder, which must be complete and sound.
