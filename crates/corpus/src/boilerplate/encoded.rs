@@ -1,4 +1,4 @@
-//! Files in the form of text: uuencoded, in base64, or in another code of long lines.
+//! Files in the form of text: uuencoded, in base64, or in BinHex.
 
 use std::ops::Range;
 
@@ -9,6 +9,8 @@ const FEWEST: usize = 3;
 /// Bytes of a full line: of uuencode, and at least of other codes.
 const UU_LINE: usize = 61;
 const LONG_LINE: usize = 60;
+/// The signs of BinHex, and the one around a file.
+const BINHEX: &[u8] = b"!\"#$%&'()*+,-012345689@ABCDEFGHIJKLMNPQRSTUVXYZ[`abcdefhijklmpqr:";
 /// Distinct bytes in a line of a code; a rule has fewer.
 const DISTINCT: u32 = 16;
 
@@ -20,7 +22,7 @@ enum CodeLine {
     End,
     /// A full line of uuencode.
     Uu,
-    /// One without white space that is long, and its length.
+    /// A long one of another code, and its length.
     Long(usize),
     /// A line that may be the last one of a file in uuencode or in base64.
     Rest,
@@ -71,10 +73,9 @@ fn kind(line: &[u8]) -> CodeLine {
         {
             CodeLine::Begin
         }
-        [b'M', rest @ ..]
-            if is_uu(rest)
-                && (UU_LINE - 1..=UU_LINE + 1).contains(&code.len())
-                && has_signs(rest) =>
+        // Shell archives have an `X` before each line.
+        [b'M', rest @ ..] | [b'X', b'M', rest @ ..]
+            if is_uu(rest) && (UU_LINE - 2..=UU_LINE).contains(&rest.len()) && has_signs(rest) =>
         {
             CodeLine::Uu
         }
@@ -93,8 +94,7 @@ fn kind(line: &[u8]) -> CodeLine {
 
 /// The last line of base64 is filled up with equals signs; OpenPGP adds one that begins with it.
 fn of_base64(code: &[u8]) -> CodeLine {
-    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
-    let is_rest = (code.ends_with(b"=") || code.starts_with(b"=")) && code.iter().all(is_digit);
+    let is_rest = (code.ends_with(b"=") || code.starts_with(b"=")) && code.iter().all(is_base64);
     if is_rest { CodeLine::Rest } else { CodeLine::Other }
 }
 
@@ -108,11 +108,12 @@ fn has_signs(code: &[u8]) -> bool {
     code.iter().filter(is_sign).count() >= 5
 }
 
+fn is_base64(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+/=".contains(byte)
+}
+
 fn is_long(code: &[u8]) -> bool {
-    let mut seen = 0u128;
-    let is_graphic = code.iter().all(|&byte| {
-        seen |= 1 << (byte & 127);
-        byte.is_ascii_graphic()
-    });
-    is_graphic && seen.count_ones() >= DISTINCT && !code.windows(3).any(|three| three == b"://")
+    let is_code = code.iter().all(is_base64) || code.iter().all(|byte| BINHEX.contains(byte));
+    let seen = code.iter().fold(0u128, |seen, byte| seen | 1 << (byte & 127));
+    is_code && seen.count_ones() >= DISTINCT
 }

@@ -18,13 +18,16 @@ const WROTE: [&str; 10] = [
     "schreef:",
     "skrev:",
 ];
-/// The most lines of a signature.
+/// Beginnings of an attribution of several lines, which has a number or an address in its first line.
+const ON: [&str; 9] = ["On ", "In ", "At ", "Am ", "Le ", "El ", "Il ", "Op ", "Den "];
+/// The most lines of an attribution, and of a signature.
+const ATTRIBUTION: usize = 3;
 const SIGNATURE: usize = 12;
 
-/// Returns lines quoted from other messages, and the line above that says whose they are.
+/// Returns lines quoted from other messages, and the lines above that say whose they are.
 pub(super) fn quotes(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
-    // The last line that is not blank, unless it is quoted.
+    // The last line that is not blank, unless it is quoted; with those before it if they may be one attribution.
     let mut above: Option<Range<usize>> = None;
     for line in lines_of(text) {
         let it = &text[line.clone()];
@@ -36,10 +39,21 @@ pub(super) fn quotes(text: &str) -> Vec<Range<usize>> {
                 None => found.push(line),
             }
         } else if !it.trim().is_empty() {
-            above = Some(line);
+            let is_open = |open: &Range<usize>| {
+                let begun = &text[open.clone()];
+                let is_short = begun.lines().count() < ATTRIBUTION;
+                is_short && open.end == line.start && begins(begun) && !says_who(begun)
+            };
+            let begun = above.filter(is_open).filter(|_| !begins(it));
+            above = Some(begun.map_or(line.start, |begun| begun.start)..line.end);
         }
     }
     found
+}
+
+fn begins(text: &str) -> bool {
+    let has_source = |c: char| c.is_ascii_digit() || "<@".contains(c);
+    ON.iter().any(|on| text.starts_with(on)) && text.contains(has_source)
 }
 
 fn says_who(line: &str) -> bool {

@@ -63,6 +63,7 @@ fn encoded_files_are_left_out() {
         named.clone(),
         unnamed,
         base64.replace("YWJj\n=ab1C", "YWJjYQ=="),
+        "GhQ!QSQBUC!!@SQUU(QSCfPhGhL(H+HCL&KjQTU)LDH)HBL*UCUCJ!U@GQ9hGiKK\n".repeat(3),
         named.replace('\n', "\r\n"),
     ] {
         let (left, left_out) = left(&["before\n", &code, "after\n"].concat(), &TEXT);
@@ -74,9 +75,8 @@ fn encoded_files_are_left_out() {
     is_kept(&shout);
     is_kept("begin 644 things\nand end\nthem\nend\n");
     is_kept(&("-".repeat(70) + "\n").repeat(5));
-    is_kept(
-        &("https://example.org/a/very/long/address/of/something?query=1&page=22222\n".repeat(4)),
-    );
+    is_kept(&"https://example.org/a/very/long/address/of/something?query=1&page=22222\n".repeat(4));
+    is_kept(&"/''/'(Room'12)'/''/''/''or'/'\"SOMEONE@PLACE.EXAMPLE.EDU\"'/''/''/''\n".repeat(4));
     is_kept(&("漢字".repeat(40) + "\n").repeat(4));
 }
 
@@ -148,6 +148,10 @@ fn quotations_and_signatures_are_left_out_of_mail_only() {
     is_kept(text);
     let long = "text\n-- \n".to_owned() + &"not a signature\n".repeat(20);
     assert_eq!(left(&long, &MAIL).0, long);
+    let wrapped = "In 1999 I said:\nno.\nOn Mon, 5 Jan 2026 at 10:00, Ann Example\n<a@example.org>\nwrote:\n\n> quoted\nyes\n";
+    assert_eq!(left(wrapped, &MAIL).0, "In 1999 I said:\nno.\n\nyes\n");
+    let prose = "On Monday we met\nand Ann wrote:\n> quoted\n";
+    assert_eq!(left(prose, &MAIL).0, "On Monday we met\n");
     let all = "> a\n> b\n";
     assert_eq!(left(all, &MAIL).0, "");
 }
