@@ -20,8 +20,7 @@ use icu_segmenter::options::SentenceBreakInvariantOptions;
 
 /// Passes the sections of a text to `emit`, each with its start as the last column of its metadata. They are named by the
 /// text's id and their numbers, and their group is the text's id, unless the job names another. Starts count the bytes
-/// in `gaps`. Other documents have no
-/// start, and are otherwise unchanged.
+/// in `gaps`. Other documents have no start, and are otherwise unchanged.
 pub(super) fn cut(
     mut document: RawDocument<'_>,
     size: TextSection,
@@ -61,16 +60,7 @@ fn starts(text: &str, size: TextSection) -> Vec<usize> {
     let (mut start, mut is_short) = (0, false);
     while start < text.len() || starts.is_empty() {
         starts.push(start);
-        (start, is_short) = match size {
-            TextSection::Words(words) => {
-                let (end, length) = end_by_words(text, start, words);
-                (end, length < words)
-            }
-            TextSection::Paragraphs(wanted) => {
-                let (end, found) = end_by_paragraphs(text, start, wanted);
-                (end, 2 * found < wanted)
-            }
-        };
+        (start, is_short) = end(text, start, size);
     }
     if is_short && starts.len() > 1 {
         starts.pop();
@@ -78,30 +68,24 @@ fn starts(text: &str, size: TextSection) -> Vec<usize> {
     starts
 }
 
-/// Returns where the section from `start` ends, and its length in half words.
-fn end_by_words(text: &str, start: usize, words: u64) -> (usize, u64) {
-    let (wanted, most) = (2 * words, 3 * words);
+/// Returns where the section from `start` ends, and whether it has less than half of the wanted length.
+fn end(text: &str, start: usize, size: TextSection) -> (usize, bool) {
+    // In half words, or in paragraphs, which may have any length.
+    let (wanted, most) = match size {
+        TextSection::Words(words) => (2 * words, 3 * words),
+        TextSection::Paragraphs(wanted) => (wanted, u64::MAX),
+    };
     let (mut at, mut length) = (start, 0);
     while at < text.len() && length < wanted {
         let paragraph = Paragraph::of(&text[at..], most - length);
         if !paragraph.is_whole {
             let cut = sentence_end(&text[at..at + paragraph.bytes], wanted - length);
-            return (at + cut, wanted);
+            return (at + cut, false);
         }
         at += paragraph.bytes;
-        length += paragraph.length;
+        length += if most == u64::MAX { 1 } else { paragraph.length };
     }
-    (at, length)
-}
-
-/// Returns where the section from `start` ends, and its paragraphs.
-fn end_by_paragraphs(text: &str, start: usize, wanted: u64) -> (usize, u64) {
-    let (mut at, mut found) = (start, 0);
-    while at < text.len() && found < wanted {
-        at += Paragraph::of(&text[at..], u64::MAX).bytes;
-        found += 1;
-    }
-    (at, found)
+    (at, 2 * length < wanted)
 }
 
 /// The first paragraph of a text, with the white space around it, or the beginning of it.
