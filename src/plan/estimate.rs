@@ -164,7 +164,7 @@ impl<'j> Sizes<'j> {
         let topics = if job.model.topics == 0 { LABELS } else { job.model.topics as u64 };
         let sampled = sampled_documents(job, survey);
         let trained = sampled - (sampled as f64 * job.sample.held_out) as u64;
-        let tokens = kept_tokens(survey, trained);
+        let tokens = trained_tokens(job, survey, trained);
         let distinct = distinct_terms(survey, 1);
         let frequent = 3 * distinct / (2 * job.vocabulary.min_documents.max(1));
         let kept = frequent.min(distinct).min(job.vocabulary.max_terms as u64);
@@ -187,9 +187,9 @@ impl<'j> Sizes<'j> {
         }
     }
 
-    /// Estimates the (document, term) pairs of `documents` documents.
+    /// Estimates the (document, term) pairs of `documents` documents that are trained on.
     fn pairs(&self, documents: u64) -> u64 {
-        pairs(kept_tokens(self.survey, documents), documents)
+        pairs(trained_tokens(self.job, self.survey, documents), documents)
     }
 
     /// Returns the documents that have signatures, if repeated texts are looked for.
@@ -363,7 +363,9 @@ impl<'j> Sizes<'j> {
 
     /// Returns the bytes of a process's share of the sample.
     fn sample_bytes(&self, processes: u64) -> u64 {
-        Bags::bytes(self.pairs(self.sampled), self.sampled).div_ceil(processes)
+        let held_out = self.sampled - self.trained;
+        let held_out = pairs(kept_tokens(self.survey, held_out), held_out);
+        Bags::bytes(self.pairs(self.trained) + held_out, self.sampled).div_ceil(processes)
     }
 }
 
@@ -457,6 +459,15 @@ fn sampled_documents(job: &Job, survey: &Survey) -> u64 {
 fn kept_tokens(survey: &Survey, documents: u64) -> u64 {
     let share = documents as f64 / survey.documents.max(1) as f64;
     (survey.kept_tokens as f64 * share) as u64
+}
+
+/// Estimates those of documents that are trained on, in part if the job says so.
+fn trained_tokens(job: &Job, survey: &Survey, documents: u64) -> u64 {
+    let most = match job.train.max_document_tokens {
+        0 => u64::MAX,
+        most => documents.saturating_mul(most.into()),
+    };
+    kept_tokens(survey, documents).min(most)
 }
 
 /// Estimates the (document, term) pairs of `tokens` tokens in `documents` documents.

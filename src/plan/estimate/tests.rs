@@ -33,6 +33,17 @@ fn rounds_are_those_of_the_schedule() {
 }
 
 #[test]
+fn long_documents_are_trained_on_in_part() {
+    // Of 100 tokens each.
+    let of =
+        |most: u32| of(&[&format!("train.max_document_tokens={most}"), "train.passes=10"], 1, 1);
+    let [all, some, less] = [0, 500, 20].map(of);
+    assert_eq!(all, some);
+    assert!(less.memory.bytes("sample") < all.memory.bytes("sample") / 2);
+    assert!(less.seconds.train < all.seconds.train / 2.0);
+}
+
+#[test]
 fn memory_grows_with_the_sample_and_not_with_the_collection() {
     let sample = |n: &str| of(&[&format!("sample.documents={n}")], 1, 2).memory;
     let (small, large) = (sample("100000"), sample("800000"));
