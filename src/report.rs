@@ -16,7 +16,11 @@ mod trends;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde::Deserialize;
+
+use crate::config::state::RECORD_FILE;
 use crate::failure::Failure;
+use crate::result::read_json;
 use crate::tables::documents::metadata_columns;
 use crate::tables::drift::DriftRow;
 use crate::tables::output::{JOB_FILE, Output, is_gone};
@@ -32,6 +36,13 @@ pub(crate) use bounds::clip;
 use corpus::DocumentStatus;
 use corpus::collection::{COLLECTION_FILE, Collection};
 use data::{Facts, PageDrift, ReportData};
+
+/// What the model was trained on, of the record of training.
+#[derive(Deserialize)]
+struct TrainedOn {
+    training_documents: u64,
+    training_tokens: u64,
+}
 
 /// The tables that are read whole.
 const TABLES: [&str; 11] = [
@@ -81,10 +92,9 @@ pub(crate) fn report(output: &Output, parts: &[u64], threads: usize) -> Result<S
         warnings::of_drift(&drift.run, [drift.group_count, drift.groups_to_retrain])
     };
     warnings.extend(drift.as_ref().and_then(of_drift));
-    let log = training_curve(root)?;
-    // Without a log, the model is another result's.
-    let size = warnings::of_size(collection.documents_with_terms, collection.tokens_in_vocabulary);
-    warnings.extend(size.filter(|_| !log.is_empty()));
+    let record = output.local(RECORD_FILE)?;
+    let trained: TrainedOn = read_json(&record, &record)?;
+    warnings.extend(warnings::of_size(trained.training_documents, trained.training_tokens));
     warnings.extend(warnings::of_documents(&collection.documents_by_status));
     warnings.iter_mut().for_each(|warning| warning.topics.truncate(bounds::NAMED_TOPICS));
     let (phi, kept) = (PublishedPhi::read(root)?, kept_terms(root)?);
@@ -98,7 +108,7 @@ pub(crate) fn report(output: &Output, parts: &[u64], threads: usize) -> Result<S
         terms,
         documents,
         trends,
-        curve: curve(log),
+        curve: curve(training_curve(root)?),
         figures: rows(root)?,
         drift,
     }))

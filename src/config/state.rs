@@ -19,6 +19,8 @@ use store::{Disk, Store};
 
 /// Path of the finished model in the output folder.
 pub const MODEL_FILE: &str = "model/topics.model";
+/// Path of the record of training.
+pub(crate) const RECORD_FILE: &str = "model/training.json";
 /// Path of the sums over the documents trained on, with which drift is measured.
 pub(crate) const TRAINED_FILE: &str = "model/trained.json";
 /// Folder of the checkpoints and the assignments that belong to them.

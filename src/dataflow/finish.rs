@@ -125,10 +125,7 @@ pub(crate) fn finish(
     summary.drift = projected.and_then(|it| drift_summary(it, job, record.held_out_documents));
     let drift = summary.drift.as_ref();
     let drift = drift.and_then(|it| warnings::of_drift(&it.run, [it.groups, it.groups_to_retrain]));
-    let size = match job.model_from {
-        Some(_) => None,
-        None => warnings::of_size(collection.documents_with_terms, collection.tokens_in_vocabulary),
-    };
+    let size = warnings::of_size(record.training_documents, record.training_tokens);
     let findings = warnings::of_topics(&summary.topics).into_iter().chain(size).chain(drift);
     summary.findings = Some(findings.collect());
     finisher.settle()?;

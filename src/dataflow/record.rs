@@ -7,7 +7,7 @@ use super::coherence::Coherence;
 use super::process::Process;
 use super::sample::Sample;
 use super::train::TrainingOutcome;
-use crate::config::state::TRAINED_FILE;
+use crate::config::state::{RECORD_FILE, TRAINED_FILE};
 use crate::failure::Failure;
 use crate::result::{OpenedResult, read_json};
 use crate::tables::FileMetadata;
@@ -19,9 +19,6 @@ use corpus::collection::Collection;
 use lda::evaluate::completion::Completion;
 use lda::evaluate::drift::DriftSums;
 use lda::train::RoundReport;
-
-/// Path of the record of training, below the output's root.
-const RECORD: &str = "model/training.json";
 
 /// The findings of training, kept beside the model: none depends on time or workers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,15 +62,15 @@ impl TrainingRecord {
 
     /// Reads the record of an earlier run, or of an earlier stage.
     pub(crate) fn read(process: &Process) -> Result<Self, Failure> {
-        let path = process.output.local(RECORD)?;
+        let path = process.output.local(RECORD_FILE)?;
         read_json(&path, &path)
     }
 
     /// Reads the record of the training of another result, for a job that uses its model: nothing of its own
     /// collection was held out.
     pub(crate) fn of_result(result: &OpenedResult) -> Result<Self, Failure> {
-        let record: Option<Self> = result.json(RECORD)?;
-        let record = record.ok_or_else(|| is_gone(&result.root().join(RECORD)))?;
+        let record: Option<Self> = result.json(RECORD_FILE)?;
+        let record = record.ok_or_else(|| is_gone(&result.root().join(RECORD_FILE)))?;
         Ok(Self { held_out_documents: 0, heldout: Completion::default(), ..record })
     }
 }
@@ -104,5 +101,5 @@ pub(crate) fn write_training(
         process.output.write_table(&metadata, changes)?;
     }
     let json = serde_json::to_vec_pretty(record).expect("numbers are JSON");
-    process.output.write_atomic(RECORD, &json)
+    process.output.write_atomic(RECORD_FILE, &json)
 }

@@ -142,7 +142,7 @@ fn of_concentration(topics: &[TopicLine]) -> Vec<Warning> {
             language::COLUMN => (
                 "one_language",
                 "language",
-                "Keep one language by corpus.languages, or set vocabulary.stop_words = \"by-language\".",
+                "Topics seldom cross languages: keep one by corpus.languages, or train on each alone.",
             ),
             other => (
                 "one_value",
@@ -176,13 +176,18 @@ fn is_one(row: &TopicConcentrationRow) -> bool {
     row.share >= least && row.collection_share < HALF
 }
 
-/// Returns the columns of which something has much of a topic, in the order in which topics are looked for in them.
+/// Returns the columns of which something has much of a topic, in the order in which topics are looked for in them. Where
+/// no language has half of the collection, each topic is of one: languages are not among them.
 fn concentrated_columns(topics: &[TopicLine]) -> Vec<&str> {
-    let rows = topics.iter().flat_map(|topic| &topic.concentration);
-    let mut names: Vec<&str> = rows.map(|row| &row.name[..]).collect();
+    let mut rows = topics.iter().flat_map(|topic| &topic.concentration);
+    let mut names: Vec<&str> = rows.clone().map(|row| &row.name[..]).collect();
     let place = |name: &str| [DOCUMENT, language::COLUMN, GROUP].iter().position(|it| *it == name);
     // If there are any, documents were counted too.
     names.extend(names.first().map(|_| DOCUMENT));
+    let is_main =
+        |row: &TopicConcentrationRow| row.name == language::COLUMN && row.collection_share >= HALF;
+    let has_main = rows.any(is_main);
+    names.retain(|name| has_main || *name != language::COLUMN);
     names.sort_unstable_by_key(|&name| (place(name).unwrap_or(usize::MAX), name));
     names.dedup();
     names
@@ -202,8 +207,7 @@ pub(crate) fn soundness(topics: &[TopicLine]) -> String {
     format!("none {} or {last}", kinds.join(", "))
 }
 
-/// Returns the warning about a model that is trained on few long documents, given the collection's documents with terms and
-/// its tokens.
+/// Returns the warning about a model that is trained on few long documents, given their number and their tokens.
 pub(crate) fn of_size(documents: u64, tokens: u64) -> Option<Warning> {
     let is_small = documents < FEW_DOCUMENTS && tokens >= documents.max(1) * LONG_TOKENS;
     is_small.then(|| {
@@ -212,7 +216,8 @@ pub(crate) fn of_size(documents: u64, tokens: u64) -> Option<Warning> {
         let text = format!(
             "Only {texts} trained on, and they are long: topics will be those of single documents."
         );
-        Warning::new("few_documents", text, "Cut them into sections: corpus.section_words = 1000.")
+        let remedy = "Cut them into sections (corpus.section_words = 1000), or raise sample.fraction if it is below 1.";
+        Warning::new("few_documents", text, remedy)
     })
 }
 
@@ -352,6 +357,14 @@ mod tests {
             "2 topics are mostly of one document each: 96 % of topic 0 is of \"x\", which has 2.0 % of all tokens."
         );
         assert!(warnings[3].text.starts_with("1 topic is mostly of one author: 100 %"));
+    }
+
+    #[test]
+    fn topics_of_one_language_are_named_where_the_collection_has_a_main_one() {
+        let of = |share| {
+            kinds(&topics(&[&[("language", "de", 1.0, 0.4)], &[("language", "en", 1.0, share)]]))
+        };
+        assert_eq!((of(0.6), of(0.4)), (vec![("one_language", vec![0])], Vec::new()));
     }
 
     #[test]
