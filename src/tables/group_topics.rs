@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums};
-use super::records::{records, table};
+use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, check_rows};
+use super::records::table;
 use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use crate::failure::Failure;
 use lda::math::FIXED_POINT;
@@ -134,27 +134,16 @@ impl RollUp for GroupTopics {
 }
 
 fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
-    const TABLE: &str = "group_topics";
-    let (mut group, mut last, mut sum) = (None::<String>, (0, f32::INFINITY), 0.0);
-    for row in records::<GroupTopicRow>(known.root)? {
-        let row = row?;
-        let (rank, weight, topic) = (row.rank, row.weight, row.topic);
-        if group.as_ref() != Some(&row.group_id) {
-            group = Some(row.group_id);
-            (last, sum) = ((0, f32::INFINITY), 0.0);
-        }
-        sum += f64::from(weight);
-        let sound = rank == last.0 + 1
-            && (0.0..=last.1).contains(&weight)
+    let mut sum = 0.0;
+    check_rows(known, report, |last: Option<&GroupTopicRow>, row| {
+        let last = last.filter(|last| last.group_id == row.group_id);
+        sum = last.map_or(0.0, |_| sum) + f64::from(row.weight);
+        row.rank == last.map_or(0, |last| last.rank) + 1
+            && (0.0..=last.map_or(f32::INFINITY, |last| last.weight)).contains(&row.weight)
             && sum <= 1.0 + SHARES_WITHIN
-            && (0..known.topic_count() as i32).contains(&topic)
-            && (1..=known.totals.documents).contains(&row.documents);
-        report.expect(sound, || {
-            format!("{TABLE}: {group:?}, topic {topic}: rank {rank}, weight {weight} follows {last:?}; {sum} in all")
-        });
-        last = (rank, weight);
-    }
-    Ok(())
+            && (0..known.topic_count() as i32).contains(&row.topic)
+            && (1..=known.totals.documents).contains(&row.documents)
+    })
 }
 
 #[cfg(test)]

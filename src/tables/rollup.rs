@@ -179,7 +179,7 @@ pub(crate) fn fixed(value: f64) -> i64 {
 pub(super) fn check_rows<R: Record + Debug>(
     known: &Known<'_>,
     report: &mut VerifyReport,
-    is_sound: impl Fn(Option<&R>, &R) -> bool,
+    mut is_sound: impl FnMut(Option<&R>, &R) -> bool,
 ) -> Result<(), Failure> {
     let mut last: Option<R> = None;
     for row in records::<R>(known.root)? {

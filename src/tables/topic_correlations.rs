@@ -1,7 +1,7 @@
 //! Which topics occur together: sums over the documents that list two topics, by the first of them.
 
-use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums};
-use super::records::{records, table};
+use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, check_rows};
+use super::records::table;
 use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use crate::failure::Failure;
 use lda::evaluate::correlation::{Presence, Together, in_units};
@@ -175,21 +175,12 @@ impl RollUp for TopicCorrelations {
 }
 
 fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
-    const TABLE: &str = "topic_correlations";
-    let mut last = (-1, -1);
-    for row in records::<TopicCorrelationRow>(known.root)? {
-        let row = row?;
-        let pair = (row.topic, row.other);
-        let within = |figure: Option<f64>| figure.is_none_or(|it| it.abs() <= 1.0 + SHARES_WITHIN);
-        let sound = pair > last
-            && (0..pair.1).contains(&pair.0)
-            && pair.1 < known.topic_count() as i32
+    let within = |figure: Option<f64>| figure.is_none_or(|it| it.abs() <= 1.0 + SHARES_WITHIN);
+    check_rows(known, report, |last: Option<&TopicCorrelationRow>, row| {
+        last.is_none_or(|last| (last.topic, last.other) < (row.topic, row.other))
+            && (0..row.other).contains(&row.topic)
+            && row.other < known.topic_count() as i32
             && [row.correlation, row.npmi].into_iter().all(within)
-            && (1..=known.totals.documents).contains(&row.documents);
-        report.expect(sound, || {
-            format!("{TABLE}: topics {pair:?} follow {last:?}, or have figures out of their bounds")
-        });
-        last = pair;
-    }
-    Ok(())
+            && (1..=known.totals.documents).contains(&row.documents)
+    })
 }

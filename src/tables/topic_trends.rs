@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, fixed};
-use super::records::{records, table};
+use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, check_rows, fixed};
+use super::records::table;
 use super::trend_columns::{TrendColumn, most_cells};
 use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use crate::failure::Failure;
@@ -214,31 +214,24 @@ fn place(row: &TopicTrendRow) -> (&str, bool, Option<&str>, i64, i32) {
 }
 
 fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
-    const TABLE: &str = "topic_trends";
-    let (mut cell, mut last, mut sum) = (None, -1, 0.0);
-    for row in records::<TopicTrendRow>(known.root)? {
-        let row = row?;
-        let (topic, share, bounds) = (row.topic, row.share, [row.low, row.high]);
-        let next = Some((row.name, row.value, row.value_count));
-        if next != cell {
-            (cell, last, sum) = (next, -1, 0.0);
-        }
-        sum += share;
-        let in_order = match bounds {
+    let mut sum = 0.0;
+    check_rows(known, report, |last: Option<&TopicTrendRow>, row| {
+        let last = last.filter(|last| {
+            (&last.name, &last.value, last.value_count) == (&row.name, &row.value, row.value_count)
+        });
+        sum = last.map_or(0.0, |_| sum) + row.share;
+        let in_order = match [row.low, row.high] {
             [None, None] => true,
             [Some(low), Some(high)] => 0.0 <= low && low <= high && high <= 1.0 + SHARES_WITHIN,
             _ => false,
         };
-        let sound = (last + 1..known.topic_count() as i32).contains(&topic)
-            && share >= 0.0
+        let topics = last.map_or(0, |last| last.topic + 1)..known.topic_count() as i32;
+        topics.contains(&row.topic)
+            && row.share >= 0.0
             && sum <= 1.0 + SHARES_WITHIN
-            && (1..=known.totals.documents).contains(&row.documents);
-        report.expect(sound && in_order, || {
-            format!("{TABLE}: {cell:?}, topic {topic} after {last}: share {share} in {bounds:?}; {sum} in all")
-        });
-        last = topic;
-    }
-    Ok(())
+            && in_order
+            && (1..=known.totals.documents).contains(&row.documents)
+    })
 }
 
 #[cfg(test)]
