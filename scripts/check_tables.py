@@ -41,7 +41,6 @@ SOME = [
     "predictions",
     "topic_concentration",
     "topic_correlations",
-    "topic_languages",
     "topic_nodes",
     "topic_trends",
 ]

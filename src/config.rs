@@ -31,6 +31,7 @@ use crate::tables::output::JOB_FILE;
 use corpus::collection::Collection;
 use corpus::compression::read_within;
 use corpus::draft::Drafter;
+use corpus::language;
 use corpus::phrases::{self, Phrase};
 use corpus::settings::{
     CorpusSettings, Names, PhraseSettings, SampleSettings, SampleSize, SectionSize, StopWords,
@@ -215,6 +216,14 @@ impl Job {
         });
         source.inherit(path, &folder_of(path))?;
         Self::of(&source, path)
+    }
+
+    /// Returns the columns by whose values `topic_trends` sums topics: those that the job names, and the language.
+    pub(crate) fn trends(&self) -> Vec<String> {
+        let ProjectSettings { infer, rollups, trends, .. } = &self.project;
+        let mut columns = self.corpus.columns();
+        columns.retain(|name| trends.contains(name) || name == language::COLUMN);
+        if infer.is_some() && *rollups { columns } else { Vec::new() }
     }
 
     /// Whether the job file is in its own output folder, so that `--overwrite` would remove it.

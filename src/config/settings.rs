@@ -80,7 +80,7 @@ pub struct ProjectSettings {
     pub(crate) threshold: f64,
     /// Maximum number of topics per document in `document_topics`; 0 sets no limit.
     pub(crate) top: usize,
-    /// Columns of metadata by whose values `topic_trends` sums topics.
+    /// Columns of metadata by whose values `topic_trends` sums topics, besides the language.
     pub(crate) trends: Vec<String>,
     /// The unit by which their dates are grouped; if absent, one that suits them.
     pub(crate) date_unit: Option<DateUnit>,

@@ -262,7 +262,7 @@ impl<'j> Sizes<'j> {
         let listed = |documents| self.listed_rows(documents);
         let bucket = group_topics::bucket_bytes(survey.documents, most, listed);
         let found = survey.trend_values.map(|found| found as usize);
-        let trends = topic_trends::bytes(topics, project.trends.len(), found);
+        let trends = topic_trends::bytes(topics, self.job.trends().len(), found);
         drift + threads * bucket + trends + topic_correlations::bytes(topics)
     }
 

@@ -9,8 +9,6 @@ use super::records::table;
 use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, check_rows};
 use super::trend_columns::TrendColumn;
 use crate::failure::Failure;
-use corpus::labels::split;
-use corpus::language;
 use corpus::memo::Memo;
 
 /// What holds less than 1 / this of a topic's tokens has no row: there are at most this many rows of a topic and column,
@@ -27,7 +25,7 @@ table! {
     "topic_concentration", sorted_by [topic, name, value], checked_by check;
     pub(crate) struct TopicConcentrationRow {
         topic: i32,            /// The topic, from 0.
-        name: String,          /// The column of `documents`: `source_id`, `group_id`, `language` or one of `project.trends`.
+        name: String,          /// The column of `documents`: `source_id`, `group_id` or one of those of `topic_trends`.
         value: String,         /// The document's own id, the volume, or the column's value; dates as in `topic_trends`.
         documents: i64,        /// Documents with tokens in the vocabulary that have the value.
         share: f64,            /// Their share of the topic's tokens: Σ_d θ_dk N_d over them, over that of all documents, with θ as listed in `document_topics`.
@@ -37,24 +35,20 @@ table! {
 
 /// Starts the roll-up.
 pub(super) fn roll_up(context: &RollUpContext, start: &mut impl StartRollUp) {
-    let columns = &context.columns;
-    let names = &context.collection.metadata;
-    let is_named = columns.iter().any(|column| column.name == language::COLUMN);
-    let language = names.iter().position(|name| name == language::COLUMN);
-    start.start(TopicConcentration {
-        language: language.filter(|_| !is_named),
-        memos: vec![Memo::default(); columns.len()],
-        columns: Arc::clone(columns),
-    });
+    start.start(TopicConcentration::new(Arc::clone(&context.columns)));
 }
 
 /// The sums over each document that may have a row, each volume and each value.
 struct TopicConcentration {
-    /// The place of the languages among the metadata columns, unless their trends are requested.
-    language: Option<usize>,
     columns: Arc<[TrendColumn]>,
     /// For each column, the keys of a document's values.
     memos: Vec<Memo<Vec<String>>>,
+}
+
+impl TopicConcentration {
+    fn new(columns: Arc<[TrendColumn]>) -> Self {
+        Self { memos: vec![Memo::default(); columns.len()], columns }
+    }
 }
 
 /// Returns the key of a value's sums; documents also have their number, because their own ids may repeat.
@@ -103,16 +97,13 @@ impl RollUp for TopicConcentration {
         if let Some(group) = &document.read.group {
             each(&key_of(GROUP, None, group), &mut count);
         }
-        let cell = |place: usize| document.read.metadata[place].as_deref().unwrap_or("");
-        for language in self.language.iter().flat_map(|&place| split(cell(place), "")) {
-            each(&key_of(language::COLUMN, None, &language), &mut count);
-        }
         for (column, memo) in self.columns.iter().zip(&mut self.memos) {
             let keys = |cell: &str| {
                 let values = column.values_of(cell).into_iter();
                 values.map(|value| key_of(&column.name, None, &value)).collect()
             };
-            memo.get(cell(column.place), keys).iter().for_each(|key| each(key, &mut count));
+            let cell = document.read.metadata[column.place].as_deref().unwrap_or("");
+            memo.get(cell, keys).iter().for_each(|key| each(key, &mut count));
         }
     }
 
@@ -193,8 +184,7 @@ mod tests {
     fn rows_of(documents: &[Weighted<'_>], workers: usize) -> Vec<String> {
         let mut sums: BTreeMap<String, GroupSums> = BTreeMap::new();
         let mut wholes = vec![GroupSums::default(); workers];
-        let mut roll_up =
-            TopicConcentration { language: Some(0), columns: [].into(), memos: Vec::new() };
+        let mut roll_up = TopicConcentration::new([TrendColumn::new("language", 0)].into());
         for (number, &(tokens, group, topics)) in (0..).zip(documents) {
             let read = ShardDocument {
                 source_id: format!("d{number}"),

@@ -32,7 +32,7 @@ table! {
 /// Approximate number of sums of a topic over the documents with a value that are in a bucket.
 const SUMS_A_BUCKET: usize = 1 << 12;
 
-/// Starts the roll-up, if the job names columns.
+/// Starts the roll-up, if there are such columns.
 pub(super) fn roll_up(context: &RollUpContext, start: &mut impl StartRollUp) {
     if !context.columns.is_empty() {
         let columns = Arc::clone(&context.columns);

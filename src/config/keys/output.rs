@@ -91,15 +91,15 @@ pub(super) const PROJECT: Section = rows! {
     label_count: Or(AUTO, &Whole(1, 65_535)), Default("auto");
     /// If above 0, all labels with at least this share of a document's tokens are predicted, however many they are.
     label_threshold: Real(PART), Default(0.0);
-    /// Columns of `corpus.metadata`, or `language` if it is identified, for each of whose values the table
-    /// `topic_trends` has the shares of the topics ([FORMATS.md](FORMATS.md#topic_trends)).
-    // A job has to say which columns are worth it.
+    /// Columns of `corpus.metadata`, for each of whose values the table `topic_trends` has the shares of the topics
+    /// ([FORMATS.md](FORMATS.md#topic_trends)); `language` always is one, also if it is identified.
+    // A job has to say which other columns are worth it.
     trends: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]);
     /// The unit by which `trends` groups dates; `"auto"` takes the finest one with few enough values. Name one if the
     /// trends of several results are to be compared.
     date_unit: Or(AUTO, &Word(words_of::<DateUnit>)), Default("auto");
-    /// Whether the tables `group_topics`, `topic_trends`, `topic_correlations`, `topic_languages` and
-    /// `topic_concentration`, which sum over documents, are written.
+    /// Whether the tables `group_topics`, `topic_trends`, `topic_correlations` and `topic_concentration`, which sum over
+    /// documents, are written.
     // They take little of a projection's time, and answer what most results are made for.
     rollups: Flag, Default(true);
     /// Documents listed per topic.

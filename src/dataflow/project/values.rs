@@ -34,8 +34,8 @@ pub(crate) struct Trends {
     pub(super) files: WrittenParts,
 }
 
-/// Counts the values of the columns that the job names, and chooses those that are named: the most frequent
-/// ones. All workers must call this; `shards` number the process's shards for up to two readings.
+/// Counts the values of the columns that the job names, and of the language, and chooses those that are named: the most
+/// frequent ones. All workers must call this; `shards` number the process's shards for up to two readings.
 ///
 /// # Errors
 /// A shard cannot be read, or a column has too many values.
@@ -46,13 +46,12 @@ pub(crate) fn trend_columns(
     shards: &[Tickets; 2],
     stored: Option<&StoredSums>,
 ) -> Result<Trends, Failure> {
-    let (trends, metadata) = (&process.job.project.trends, &collection.metadata);
-    let place = |name: &String| metadata.iter().position(|other| other == name);
-    let mut places: Vec<usize> = trends.iter().filter_map(place).collect();
-    let names = metadata_columns(metadata);
-    places.sort_unstable_by_key(|&place| &names[place]);
-    let columns = places.into_iter().map(|place| TrendColumn::new(&names[place], place));
-    let mut columns: Vec<TrendColumn> = columns.collect();
+    let (trends, metadata) = (process.job.trends(), &collection.metadata);
+    let columns = metadata_columns(metadata).into_iter().enumerate();
+    let columns = columns.filter(|(place, _)| trends.contains(&metadata[*place]));
+    let mut columns: Vec<TrendColumn> =
+        columns.map(|(place, name)| TrendColumn::new(&name, place)).collect();
+    columns.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     if columns.is_empty() {
         return Ok(Trends::default());
     }
@@ -76,7 +75,7 @@ pub(crate) fn trend_columns(
     if let Some([column, ..]) = sizes.iter().find(|[.., are_too_many]| *are_too_many > 0) {
         return Err(Failure::data(format!(
             "column {:?} has more than {MOST_DISTINCT} different values, or {} MiB of them: leave it out of \
-             project.trends",
+             project.trends; of corpus.metadata if it is `language`",
             metadata[columns[*column as usize].place],
             MOST_VALUE_BYTES >> 20
         )));

@@ -32,7 +32,7 @@ const ITERATION: f64 = 1.3e-9;
 /// Seconds per document, label and topic over labels in projection; a token counts as some 30 labels.
 const LABEL: f64 = 8e-9;
 const TOKEN_LABELS: f64 = 30.0;
-/// Seconds per document and column of `project.trends`, and per document that the report reads.
+/// Seconds per document and column of `topic_trends`, and per document that the report reads.
 const TREND: f64 = 4e-6;
 const REPORTED: f64 = 2.5e-6;
 /// Documents of a topic that the report shows at most.
@@ -131,7 +131,7 @@ fn side_models(sizes: &Sizes<'_>) -> f64 {
 /// that it shows.
 fn metadata(sizes: &Sizes<'_>) -> f64 {
     let (job, survey) = (sizes.job, sizes.survey);
-    let trends = survey.documents as f64 * job.project.trends.len() as f64 * TREND;
+    let trends = survey.documents as f64 * job.trends().len() as f64 * TREND;
     if !job.output.report {
         return trends;
     }

@@ -11,6 +11,7 @@ use crate::plan::survey::{LabelCount, Survey};
 use corpus::formats::{FALLBACK, InputFile};
 use corpus::input::{self, Input, hint};
 use corpus::labels::split;
+use corpus::language;
 use corpus::stop_words::StopList;
 use corpus::{RawDocument, ShardDocument};
 
@@ -139,6 +140,8 @@ fn count_values(job: &Job, records: &PreviewRecords, scale: f64, survey: &mut Su
         let [seen, _] = distinct(values_of(name));
         survey.volumes = scaled(seen).min(survey.documents);
     }
-    let trends = job.project.trends.iter();
-    survey.trend_values = Some(trends.map(|name| distinct(values_of(name))[1]).sum());
+    let identified = job.corpus.languages.iter().flat_map(|_| records.texts(&job.corpus.text));
+    let languages = distinct(identified.map(language::identify))[1];
+    let named: u64 = job.trends().iter().map(|name| distinct(values_of(name))[1]).sum();
+    survey.trend_values = Some(languages + named);
 }

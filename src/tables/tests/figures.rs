@@ -9,7 +9,6 @@ use crate::tables::group_topics::GroupTopicRow;
 use crate::tables::topic_changes::TopicChangeRow;
 use crate::tables::topic_concentration::TopicConcentrationRow;
 use crate::tables::topic_correlations::TopicCorrelationRow;
-use crate::tables::topic_languages::TopicLanguageRow;
 use crate::tables::topic_nodes::TopicNodeRow;
 use crate::tables::topic_scores::TopicScoreRow;
 use crate::tables::topic_term_diagnostics::TopicTermDiagnosticsRow;
@@ -186,14 +185,6 @@ fn write_rollups(output: &Output) {
         documents: 3,
     });
     part!(output, "topic_correlations", rows);
-    let rows = [(0, Some("de")), (0, None), (2, Some("en"))];
-    let rows = rows.map(|(topic, language)| TopicLanguageRow {
-        topic,
-        language: language.map(str::to_owned),
-        documents: 2,
-        tokens: 4.5,
-    });
-    part!(output, "topic_languages", rows);
     let rows = [
         (0, "group_id", "volume", 1.0),
         (2, "source_id", "again", 0.5),
