@@ -1,13 +1,9 @@
-//! Frequencies of terms, and of anything else that is counted by key, maintained by differential
-//! dataflow while the collection is read.
+//! Frequencies of terms, and of anything else that is counted by key, maintained by differential dataflow.
 //!
-//! Every worker counts in its own memory and from time to time sends new counts as differences, such as
-//! (term, (tokens, documents)). The hash of a key determines its worker, where an arrangement sums its
-//! differences as they arrive: apart from the counters themselves, no worker holds more than its share
-//! of the keys, however long the input is.
-//!
-//! A flush costs about half a microsecond per distinct term. To keep this small compared with
-//! reading, at least `FLUSH_TOKENS` are counted between two flushes, and more if there are more terms.
+//! Every worker counts in its own memory and sends its counts as differences, such as (term, (tokens, documents)). The
+//! hash of a key determines its worker, where an arrangement sums its differences as they arrive: apart from the
+//! counters themselves, no worker holds more than its share of the keys, however long the input is. Counts of documents
+//! that turn out not to count are taken back.
 
 use differential_dataflow::difference::Semigroup;
 use differential_dataflow::input::InputSession;
@@ -29,12 +25,12 @@ pub(crate) type TermKey = Box<str>;
 /// Tokens and documents.
 pub(crate) type TermTotals = (isize, isize);
 
-/// Fewest tokens between two flushes.
-const FLUSH_TOKENS: u64 = 8 << 20;
-/// Fewest tokens between two flushes, for each distinct term that the worker has seen.
-const FLUSH_TOKENS_A_TERM: u64 = 8;
 /// Differences that are sent before the worker steps.
 const KEYS_A_STEP: usize = 32 * 1024;
+/// Differences that are sent before they are summed.
+const KEYS_A_FLUSH: usize = 16 * KEYS_A_STEP;
+/// The time at which all workers have [settled](GrowingSums::settle).
+const SETTLED: u64 = u64::MAX / 2;
 /// Flushes that a worker may be ahead of the slowest one, which bounds all queues.
 const FLUSHES_AHEAD: u64 = 4;
 
@@ -78,10 +74,16 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> GrowingSums<K, R> 
         give(&mut |key, difference| {
             self.input.update(key, difference);
             given += 1;
-            if given % KEYS_A_STEP == 0 {
+            if given % KEYS_A_FLUSH == 0 {
+                self.advance(worker);
+            } else if given % KEYS_A_STEP == 0 {
                 worker.step();
             }
         });
+        self.advance(worker);
+    }
+
+    fn advance(&mut self, worker: &mut Worker) {
         let next = *self.input.time() + 1;
         self.input.advance_to(next);
         self.input.flush();
@@ -91,10 +93,9 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> GrowingSums<K, R> 
         }
     }
 
-    /// Lets the other workers flush: this one has only its last differences to send, and those of [`finish`](Self::finish)
-    /// wait for all.
+    /// Lets the other workers flush: what this one sends from now on waits for all to have called this.
     pub(crate) fn settle(&mut self) {
-        self.input.advance_to(u64::MAX - 1);
+        self.input.advance_to(SETTLED);
         self.input.flush();
     }
 
@@ -132,52 +133,18 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> KeyTotals<K, R> {
     }
 }
 
-/// The frequencies of terms, still growing, on one worker.
-pub(crate) struct Frequencies {
-    sums: GrowingSums<TermKey, TermTotals>,
-    /// Tokens since the last flush.
-    waiting: u64,
-}
-
-impl Frequencies {
-    /// Builds the dataflow; every worker must.
-    pub(crate) fn new(worker: &mut Worker) -> Self {
-        Self { sums: GrowingSums::new(worker, "frequencies", None), waiting: 0 }
-    }
-
-    /// Records that `counter` has counted another `tokens` tokens; from time to time takes its new
-    /// counts.
-    pub(crate) fn counted(&mut self, worker: &mut Worker, counter: &mut TermCounter, tokens: u64) {
-        self.waiting += tokens;
-        if self.waiting >= FLUSH_TOKENS.max(FLUSH_TOKENS_A_TERM * counter.len() as u64) {
-            self.flush(worker, counter, 1);
-        }
-    }
-
-    fn flush(&mut self, worker: &mut Worker, counter: &mut TermCounter, sign: isize) {
-        self.waiting = 0;
-        self.sums.flush(worker, |give| {
-            counter.drain_new_counts(&mut |term, tokens, documents| {
-                give(term.into(), (sign * signed(tokens), sign * signed(documents)));
-            });
+/// Sends the counts of a worker's terms, or takes them back.
+pub(crate) fn send_counts(
+    worker: &mut Worker,
+    sums: &mut GrowingSums<TermKey, TermTotals>,
+    terms: &TermCounter,
+    sign: isize,
+) {
+    sums.flush(worker, |give| {
+        terms.visit_counts(&mut |term, tokens, documents| {
+            give(term.into(), (sign * signed(tokens), sign * signed(documents)));
         });
-    }
-
-    /// Takes the last counts of `counter`: nothing but a retraction may follow. Waits for no other worker.
-    pub(crate) fn settle(&mut self, worker: &mut Worker, counter: &mut TermCounter) {
-        self.flush(worker, counter, 1);
-        self.sums.settle();
-    }
-
-    /// Takes back what `counter` has counted since all workers have [settled](Self::settle).
-    pub(crate) fn retract(&mut self, worker: &mut Worker, counter: &mut TermCounter) {
-        self.flush(worker, counter, -1);
-    }
-
-    /// Waits for the counts of all workers, and returns the totals of this worker's terms. Every worker must call this.
-    pub(crate) fn finish(self, worker: &mut Worker) -> KeyTotals<TermKey, TermTotals> {
-        self.sums.finish(worker)
-    }
+    });
 }
 
 /// Returns the worker of `peers` to which a term belongs.
@@ -203,18 +170,16 @@ mod tests {
     use mesh::{ClusterSettings, Failure, Placement, execute};
 
     /// Counts documents of a worker: "t0", "t0 t1", "t0 t1 t2", … each word twice.
-    fn count(counter: &mut TermCounter, documents: usize) -> u64 {
+    fn count(counter: &mut TermCounter, documents: usize) {
         let (mut terms, mut counts) = (Vec::new(), Vec::new());
-        let mut tokens = 0;
         for document in 0..documents {
             counter.begin_document();
             for term in 0..=document {
                 counter.add(&format!("t{term}"));
                 counter.add(&format!("t{term}"));
             }
-            tokens += counter.end_document(&mut terms, &mut counts);
+            counter.end_document(&mut terms, &mut counts);
         }
-        tokens
     }
 
     #[test]
@@ -223,16 +188,18 @@ mod tests {
             let partitions =
                 execute(&Placement::single(threads), &ClusterSettings::default(), move |worker| {
                     let mut counter = TermCounter::new();
-                    let mut frequencies = Frequencies::new(worker);
-                    for _ in 0..3 {
+                    let mut frequencies = GrowingSums::new(worker, "frequencies", None);
+                    for sign in [1, 1, 1, -1, 1] {
                         count(&mut counter, 40 * (1 + worker.index()));
-                        // As if there had been many: each call flushes.
-                        frequencies.counted(worker, &mut counter, FLUSH_TOKENS);
+                        send_counts(worker, &mut frequencies, &counter, sign);
+                        counter.forget_counts();
                     }
+                    frequencies.settle();
                     count(&mut counter, 1);
-                    frequencies.counted(worker, &mut counter, 2);
+                    for sign in [1, -1, 1] {
+                        send_counts(worker, &mut frequencies, &counter, sign);
+                    }
                     let mut found = Vec::new();
-                    frequencies.settle(worker, &mut counter);
                     let totals = frequencies.finish(worker);
                     totals.visit(&mut |term, (tokens, documents)| {
                         assert_eq!(owner_of(term, threads), worker.index());

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! blocks ──read, tokenize──▶ drafts (a worker's own term ids)
-//!                └─ new counts ──differential──▶ totals ──▶ owners prune, worker 0 numbers ──▶ term ids
+//!                └─ counts ──differential──▶ totals ──▶ owners prune, worker 0 numbers ──▶ term ids
 //!    └─ signatures ──by band──▶ pairs ──▶ duplicates, whose counts are taken back (`duplicates`)
 //! drafts ──term ids──▶ shards, numbered by the rank of their block
 //! ```
@@ -15,8 +15,11 @@
 //! depends on it.
 
 mod copies;
+mod counts;
 mod drafts;
 mod duplicates;
+mod hash_filter;
+mod joiner;
 mod journal;
 mod pairs;
 mod phrases;
@@ -24,27 +27,29 @@ mod source;
 mod vocabulary;
 
 use std::path::Path;
+use std::rc::Rc;
 
 use timely::worker::Worker;
 
-use self::drafts::WrittenShard;
 pub(super) use self::drafts::cause_first;
-use self::duplicates::NumberedDraft;
-use self::journal::{Draft, OwnDraft};
+use self::drafts::{Drafted, WrittenShard};
+use self::joiner::Joiner;
+use self::journal::{Draft, DraftFolder};
 use self::source::IngestInput;
-use self::vocabulary::Agreed;
+use self::vocabulary::{Agreed, Listed};
 use super::gather::{all_gather, gather_records, sum};
 use super::process::Process;
 use crate::dataflow::process::other_settings;
 use crate::failure::Failure;
 use crate::tables::documents::metadata_columns;
 use crate::tables::output::is_gone;
+use corpus::DocumentStatus;
 use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
 use corpus::input::{Input, identify};
 use corpus::labels::{Label, LabelCounter, differing_by_case};
+use corpus::terms::TermCounter;
 use corpus::vocabulary::Vocabulary;
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
-use corpus::{DocumentStatus, ShardDocument};
 
 /// The outcome of an ingest.
 #[derive(Clone, Debug, Default)]
@@ -79,43 +84,53 @@ pub fn ingest(worker: &mut Worker, process: &Process) -> Result<Ingested, Failur
     let blocks = process.shared("blocks", || Ok(source.blocks(process, &copies)))?;
     let expected = source.input.expected_bytes() / process.placement.processes() as u64;
     begin(worker, process, ["ingest", "bytes"], expected);
-    let (mut drafted, remarks) = drafts::draft_all(worker, process, source, &blocks)?;
+    let (drafted, remarks) = drafts::draft_all(worker, process, source, &blocks)?;
     if worker.index().is_multiple_of(process.placement.threads) {
         remarks.reasons().for_each(|remark| tracing::warn!(remark, "document without text"));
     }
-    let (mut found, mut joiner) = (source.phrases.clone(), None);
+    let Drafted { mut folders, empty_folders, left_out, distinct } = drafted;
+    let listed = Listed::of(distinct, process);
+    let mut found = source.phrases.clone();
     if let Some(settings) = &process.job.phrases.detection {
-        let joined = phrases::join(worker, process, settings, drafted)?;
-        drafted = joined.drafted;
-        (found, joiner) = (joined.phrases, Some(joined.joiner));
+        found = phrases::find(worker, process, settings, &mut folders)?;
     }
-    let figures: Vec<Draft> = drafted.drafts.iter().map(|draft| draft.figures).collect();
+    let to_join = process.job.phrases.detection.as_ref().map(|_| &found[..]);
+    let mut sums = counts::count_terms(worker, process, &mut folders, to_join, listed)?;
+    let own = folders.iter().flat_map(|folder| &folder.drafts);
+    let figures: Vec<Draft> = own.map(|draft| draft.figures).collect();
     let mut all = gather_records(worker, &figures);
     all.sort_unstable_by_key(|draft| draft.key);
     if all.is_empty() {
         return Err(Failure::data(no_documents(&source.input)));
     }
-    let drafts = NumberedDraft::number(&drafted.drafts, &all);
+    number(&mut folders, &all);
     let documents: u64 = all.iter().map(|draft| draft.documents).sum();
-    let duplicates = duplicates::find(worker, process, &drafts, documents)?;
-    let (mut terms, mut frequencies) = (drafted.terms, drafted.frequencies);
+    let duplicates = duplicates::find(worker, process, &folders, documents)?;
     if duplicates.count() > 0 {
-        let join = |document: &mut ShardDocument| {
-            joiner.iter_mut().for_each(|joiner| joiner.bag(document));
-        };
-        duplicates.retract(worker, &drafts, join, &mut terms, &mut frequencies)?;
+        duplicates.retract(worker, &mut folders, to_join, &mut sums)?;
+    }
+    for folder in &mut folders {
+        folder.terms = folder.terms.take().map(TermCounter::without_counts);
     }
     let with_tokens: u64 = all.iter().map(|draft| draft.documents_with_tokens).sum();
-    let counted = (terms, frequencies.finish(worker));
+    let totals = sums.finish(worker);
     let documents = [with_tokens, documents, duplicates.count()];
-    let (map, agreed) = vocabulary::agree(worker, process, counted, documents, &remarks)?;
-    let documents = documents_here(worker, process, &drafted.drafts);
+    let (owned, agreed) = vocabulary::agree(worker, process, totals, listed, documents, &remarks)?;
+    let documents = documents_here(worker, process, &folders);
     begin(worker, process, ["ingest", "documents"], documents);
-    let mut written = Vec::with_capacity(drafted.drafts.len());
+    let (owned, mut written) = (Rc::new(owned), Vec::with_capacity(figures.len()));
     let mut labels = LabelCounter::default();
-    for draft in &drafts {
-        let joiner = joiner.as_mut();
-        written.push(drafts::rewrite(process, &map, draft, &duplicates, &mut labels, joiner)?);
+    let rounds = gather_records(worker, &[folders.len() as u64]).into_iter().max();
+    for round in 0..rounds.unwrap_or(0) as usize {
+        let mut terms =
+            folders.get_mut(round).map_or(Ok(TermCounter::new()), DraftFolder::take_terms)?;
+        let mut joiner = to_join.map(|phrases| Joiner::new(phrases, &mut terms));
+        let map = vocabulary::ask_owners(worker, &terms, &owned);
+        drop(terms);
+        for draft in folders.get(round).iter().flat_map(|folder| &folder.drafts) {
+            let joiner = joiner.as_mut();
+            written.push(drafts::rewrite(process, &map, draft, &duplicates, &mut labels, joiner)?);
+        }
     }
     let labels = gather_labels(worker, process, &labels)?;
     let mut written: Vec<WrittenShard> = gather_records(worker, &written);
@@ -124,12 +139,23 @@ pub fn ingest(worker: &mut Worker, process: &Process) -> Result<Ingested, Failur
         labels,
         phrases: found,
         duplicates: duplicates.count(),
-        left_out: drafted.left_out,
+        left_out,
         ..collection(process, source, &agreed, &all, &written)
     };
     let collection = publish(worker, process, describe)?;
-    drafted.folders.iter().try_for_each(|folder| folder.remove())?;
+    folders.iter().chain(&empty_folders).try_for_each(DraftFolder::remove)?;
     Ok(Ingested { collection, remarks: Some(remarks.reasons().cloned().collect()) })
+}
+
+/// Numbers a worker's drafts; `all` are those of all workers, in the order of their keys.
+fn number(folders: &mut [DraftFolder], all: &[Draft]) {
+    let first =
+        |next: &mut u64, draft: &Draft| Some(std::mem::replace(next, *next + draft.documents));
+    let firsts: Vec<u64> = all.iter().scan(0, first).collect();
+    for draft in folders.iter_mut().flat_map(|folder| &mut folder.drafts) {
+        draft.number = all.partition_point(|other| other.key < draft.figures.key);
+        draft.first_document = firsts[draft.number];
+    }
 }
 
 /// Warns of columns whose names the tables have already.
@@ -170,10 +196,11 @@ pub fn read_vocabulary(process: &Process) -> Result<Vocabulary, Failure> {
 }
 
 /// Returns the number of documents in the drafts of the process's workers.
-fn documents_here(worker: &mut Worker, process: &Process, drafts: &[OwnDraft]) -> u64 {
+fn documents_here(worker: &mut Worker, process: &Process, folders: &[DraftFolder]) -> u64 {
     let mut shares = vec![0; process.placement.processes()];
     let here = process.placement.process;
-    shares[here] = drafts.iter().map(|draft| draft.figures.documents as i64).sum();
+    let drafts = folders.iter().flat_map(|folder| &folder.drafts);
+    shares[here] = drafts.map(|draft| draft.figures.documents as i64).sum();
     sum(worker, &shares)[here] as u64
 }
 
@@ -352,6 +379,7 @@ fn collection(
         tokens_in_vocabulary: written.iter().map(|shard| shard.tokens).sum(),
         tokens_stopped: written.iter().map(|shard| shard.tokens_stopped).sum(),
         terms_total: agreed.terms_total,
+        terms_unlisted: agreed.terms_unlisted,
         terms_kept: agreed.terms_kept,
         vocabulary_fingerprint: agreed.fingerprint.clone(),
         metadata: settings.columns(),

@@ -29,7 +29,7 @@ use corpus::minhash::key_bytes;
 use corpus::phrases::pair_bytes;
 use corpus::settings::{Repetitions, SampleSize};
 use corpus::shard::writing_bytes;
-use corpus::terms::TermCounter;
+use corpus::terms::{TERMS_A_FOLDER, TermCounter, filter_bytes};
 use corpus::vocabulary::Vocabulary;
 pub(crate) use disk::Disk;
 use disk::shard_bytes;
@@ -152,8 +152,9 @@ struct Sizes<'j> {
     trained: u64,
     /// Tokens to train on.
     tokens: u64,
-    /// Distinct terms, and those in enough documents.
+    /// Distinct terms; those that are listed; those that are kept.
     distinct: u64,
+    listed: u64,
     kept: u64,
     weights: WeightCounts,
     schedule: Schedule,
@@ -166,8 +167,9 @@ impl<'j> Sizes<'j> {
         let trained = sampled - (sampled as f64 * job.sample.held_out) as u64;
         let tokens = trained_tokens(job, survey, trained);
         let distinct = distinct_terms(survey, 1);
-        let frequent = 3 * distinct / (2 * job.vocabulary.min_documents.max(1));
-        let kept = frequent.min(distinct).min(job.vocabulary.max_terms as u64);
+        let frequent = (3 * distinct / (2 * job.vocabulary.min_documents.max(1))).min(distinct);
+        let lists_all = distinct <= job.vocabulary.max_distinct;
+        let kept = frequent.min(job.vocabulary.max_terms as u64);
         let schedule = Schedule::new(&job.train, trained, tokens, Default::default())
             .with_spare_topics(job.train.spare(&job.model));
         Self {
@@ -178,6 +180,7 @@ impl<'j> Sizes<'j> {
             trained,
             tokens,
             distinct,
+            listed: if lists_all { distinct } else { frequent },
             kept,
             weights: WeightCounts {
                 left: weight_counts(job, topics, kept, tokens).left,
@@ -254,7 +257,7 @@ impl<'j> Sizes<'j> {
         let (topics, volumes) = (self.topics as usize, survey.volumes);
         let pairs = survey.kept_tokens.min(volumes.saturating_mul(self.kept));
         let groups = [volumes, survey.documents, pairs];
-        let drift = Drift::bytes(groups, [self.topics, self.distinct], threads);
+        let drift = Drift::bytes(groups, [self.topics, self.listed], threads);
         if !project.rollups {
             return drift;
         }
@@ -323,13 +326,19 @@ impl<'j> Sizes<'j> {
             _ => (vocabulary + 2 * model + factors + tree, &[Train, Classify, Project]),
         };
         // A process sums, and prunes, its share of the terms.
-        let counted = distinct_terms(survey, threads) + (2 * self.distinct).div_ceil(processes);
+        let here = distinct_terms(survey, threads).min(threads * TERMS_A_FOLDER);
+        let counted = here + (2 * self.listed).div_ceil(processes);
+        let filter = if self.listed < self.distinct {
+            filter_bytes(self.distinct.div_ceil(processes), job.vocabulary.min_documents)
+        } else {
+            0
+        };
         let stored = u64::from(job.output.report) * weights.left;
         let modelled = &[Train, Classify, Project];
         let keys = key_bytes(self.signed_documents().div_ceil(processes * threads));
         let parts: [(_, _, &[MemoryStage]); 18] = [
             ("program", PROGRAM_BYTES, STAGES),
-            ("counting terms", TermCounter::bytes(counted), &[Ingest, Phrases]),
+            ("counting terms", TermCounter::bytes(counted) + filter, &[Ingest, Phrases]),
             ("pairs of tokens", pairs, &[Phrases]),
             ("blocks", threads * (read + draft) + vocabularies, &[Ingest]),
             // When the blocks are drafted; their memory may not have been returned.

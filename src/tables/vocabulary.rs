@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use corpus::vocabulary::{TermStatus, Vocabulary};
 
 table! {
-    /// Every term that ingest counted, kept or not. The kept ones come first, by number.
+    /// Every term that ingest has listed, kept or not. The kept ones come first, by number.
     "vocabulary", sorted_by [term_id], looked_up_by [term];
     pub struct VocabularyRow {
         term_id: Option<i32>, /// The term's number, from 0; `None` for terms that were not kept.

@@ -47,6 +47,7 @@ mod others;
 mod pages;
 mod parsers;
 mod phrases;
+mod rare_terms;
 mod remove;
 mod report;
 mod resume;

@@ -56,8 +56,11 @@ pub struct Collection {
     pub tokens_in_vocabulary: u64,
     /// Tokens that are stop words.
     pub tokens_stopped: u64,
-    /// Distinct terms found.
+    /// Distinct terms found that are listed: they have numbers in the shards.
     pub terms_total: u64,
+    /// About the others, each in fewer than `vocabulary.min_documents` documents.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub terms_unlisted: u64,
     /// Terms in the vocabulary (V).
     pub terms_kept: u64,
     /// Fingerprint of the vocabulary, in hexadecimal.
@@ -303,6 +306,7 @@ impl Collection {
         self.tokens_in_vocabulary += added.tokens_in_vocabulary;
         self.tokens_stopped += added.tokens_stopped;
         self.terms_total = self.terms_total.max(added.terms_total);
+        self.terms_unlisted = self.terms_unlisted.max(added.terms_unlisted);
         self.grouped |= added.grouped;
         LeftOut::add(&mut self.left_out, &added.left_out);
     }
@@ -381,6 +385,7 @@ mod tests {
             tokens_in_vocabulary: 0,
             tokens_stopped: 0,
             terms_total: 0,
+            terms_unlisted: 0,
             terms_kept: 0,
             vocabulary_fingerprint: "c".into(),
             metadata: vec!["year".into()],

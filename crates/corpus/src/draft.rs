@@ -156,11 +156,6 @@ impl Drafter {
         &self.counter
     }
 
-    /// Like [`terms`](Self::terms), for taking out the new counts.
-    pub fn terms_mut(&mut self) -> &mut TermCounter {
-        &mut self.counter
-    }
-
     /// Returns the terms, once the last document is drafted.
     pub fn into_terms(self) -> TermCounter {
         self.counter

@@ -350,6 +350,8 @@ pub struct VocabularySettings {
     pub max_share: f64,
     /// At most this many of the remaining terms are kept, by document frequency.
     pub max_terms: usize,
+    /// If there are more distinct terms, about, those in fewer than `min_documents` documents are not listed.
+    pub max_distinct: u64,
 }
 
 /// The size of the sample.

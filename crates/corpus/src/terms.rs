@@ -26,7 +26,7 @@ use super::tokenizer::{ShortToken, TokenSink};
 /// assert_eq!(counter.end_document(&mut terms, &mut counts), 6);
 /// assert_eq!((terms, counts), (vec![0, 1, 2, 3], vec![2, 2, 1, 1]));
 /// assert_eq!(counter.term(1), "be");
-/// counter.drain_new_counts(&mut |term, tokens, documents| {
+/// counter.visit_counts(&mut |term, tokens, documents| {
 ///     assert_eq!((tokens, documents), (if ["to", "be"].contains(&term) { 2 } else { 1 }, 1));
 /// });
 /// ```
@@ -39,14 +39,12 @@ pub struct TermCounter {
     index: Vec<Slot>,
     /// Where each term ends in the arena; it starts where the previous one ends.
     ends: Vec<usize>,
-    /// The counts of each local id in documents finished since the last [`drain_new_counts`](Self::drain_new_counts).
+    /// The counts of each local id in documents finished since the last [`forget_counts`](Self::forget_counts).
     entries: Vec<NewCounts>,
     /// Tokens of each local id in the document being counted; all 0 between documents.
     in_document: Vec<u32>,
     /// The local ids counted in it.
     touched: Vec<u32>,
-    /// Local ids that have such counts.
-    changed: Vec<u32>,
     /// Short tokens of the document that are not counted yet.
     pending: Vec<ShortToken>,
 }
@@ -109,6 +107,11 @@ impl TermCounter {
     /// Returns the term with this local id, which must come from this counter.
     pub fn term(&self, id: u32) -> &str {
         term(&self.arena, &self.ends, id)
+    }
+
+    /// Returns the [`hash`] of each term.
+    pub fn hashes(&self) -> impl Iterator<Item = u64> {
+        (0..self.len() as u32).map(|id| hash(self.term(id)))
     }
 
     /// Returns the term's local id, if it was seen.
@@ -281,23 +284,25 @@ impl TermCounter {
             counts.push(count);
             total += u64::from(count);
             let entry = &mut self.entries[id as usize];
-            if entry.documents == 0 {
-                self.changed.push(id);
-            }
             entry.tokens += u64::from(count);
             entry.documents += 1;
         }
         total
     }
 
-    /// Visits (term, tokens, documents), by local id, of every term in documents finished since the last call, with
-    /// what these added.
-    pub fn drain_new_counts(&mut self, visit: &mut impl FnMut(&str, u64, u64)) {
-        self.changed.sort_unstable();
-        for id in self.changed.drain(..) {
-            let NewCounts { tokens, documents } = std::mem::take(&mut self.entries[id as usize]);
-            visit(term(&self.arena, &self.ends, id), tokens, documents);
+    /// Visits (term, tokens, documents), by local id, of every term in documents finished since counts were last
+    /// forgotten.
+    pub fn visit_counts(&self, visit: &mut impl FnMut(&str, u64, u64)) {
+        for (id, &NewCounts { tokens, documents }) in (0..).zip(&self.entries) {
+            if documents > 0 {
+                visit(self.term(id), tokens, documents);
+            }
         }
+    }
+
+    /// Forgets the counts, but not the terms.
+    pub fn forget_counts(&mut self) {
+        self.entries.fill(NewCounts::default());
     }
 
     /// Frees what only counting needs: terms have their local ids still, but no more documents can be counted.
@@ -324,6 +329,61 @@ impl TokenSink for TermCounter {
     fn short(&mut self, token: ShortToken) {
         self.add_short(token);
     }
+}
+
+/// Estimates how many distinct terms a collection has, from the smallest of their hashes (Bar-Yossef et al. 2002,
+/// "Counting distinct elements in a data stream"): those of its parts give the same estimate.
+///
+/// ```
+/// use corpus::terms::{DistinctTerms, hash};
+///
+/// let mut terms = DistinctTerms::default();
+/// terms.extend((0..300_000).map(|number| hash(&format!("term{}", number % 100_000))));
+/// assert!(terms.count().abs_diff(100_000) < 5000);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct DistinctTerms {
+    /// Ascending.
+    smallest: Vec<u64>,
+}
+
+impl DistinctTerms {
+    /// The hashes that are kept: the estimate's relative standard error is 1 / √ of this.
+    const KEPT: usize = 1 << 12;
+
+    /// Adds terms by their [`hash`].
+    pub fn extend(&mut self, hashes: impl IntoIterator<Item = u64>) {
+        let bound = self.smallest.get(Self::KEPT - 1).copied().unwrap_or(u64::MAX);
+        self.smallest.extend(hashes.into_iter().filter(|&hash| hash < bound));
+        self.smallest.sort_unstable();
+        self.smallest.dedup();
+        self.smallest.truncate(Self::KEPT);
+    }
+
+    /// Returns what [`extend`](Self::extend) needs to know of them.
+    pub fn hashes(&self) -> &[u64] {
+        &self.smallest
+    }
+
+    /// Returns their number: exact if they are few.
+    pub fn count(&self) -> u64 {
+        match self.smallest.get(Self::KEPT - 1) {
+            None => self.smallest.len() as u64,
+            Some(&largest) => (((Self::KEPT as u128 - 1) << 64) / u128::from(largest)) as u64,
+        }
+    }
+}
+
+/// Terms at which a worker begins another folder of drafts: 400 MiB of terms and counts.
+pub const TERMS_A_FOLDER: u64 = 1 << 22;
+
+/// The most bytes of a worker's filter.
+const MOST_BUCKETS: u64 = 1 << 28;
+
+/// Returns the bytes in which a worker finds out which of so many distinct terms can be in `min_documents` documents: with
+/// most terms in one or two, those of a byte are in fewer than a quarter as many, on average.
+pub fn filter_bytes(distinct: u64, min_documents: u64) -> u64 {
+    (8 * distinct / min_documents).next_power_of_two().clamp(2, MOST_BUCKETS)
 }
 
 /// The key by which a term is looked up.
@@ -432,11 +492,11 @@ mod tests {
         fn counts_like_the_naive_twin(
             documents in prop::collection::vec(
                 prop::collection::vec("[a-c\\x00é]{0,4}|[ab]{5,13}|[ab]{5,20}|[a-z]{15,40}", 0..60), 0..20),
-            drain_every in 1_usize..5,
+            forget_every in 1_usize..5,
         ) {
             let (expected, bags) = naive(&documents);
             let mut counter = TermCounter::new();
-            let mut drained = Counts::new();
+            let mut visited = Counts::new();
             let (mut terms, mut counts) = (Vec::new(), Vec::new());
             for (number, (document, bag)) in documents.iter().zip(&bags).enumerate() {
                 counter.begin_document();
@@ -447,16 +507,17 @@ mod tests {
                 let found: BTreeMap<_, _> = terms.iter().zip(&counts)
                     .map(|(&id, &count)| (counter.term(id).to_owned(), count)).collect();
                 prop_assert_eq!(&found, bag);
-                if number % drain_every == 0 || number + 1 == documents.len() {
-                    counter.drain_new_counts(&mut |term, tokens, documents| {
+                if number % forget_every == 0 || number + 1 == documents.len() {
+                    counter.visit_counts(&mut |term, tokens, documents| {
                         assert!(documents > 0 && tokens >= documents);
-                        let entry = drained.entry(term.to_owned()).or_insert((0, 0));
+                        let entry = visited.entry(term.to_owned()).or_insert((0, 0));
                         entry.0 += tokens;
                         entry.1 += documents;
                     });
+                    counter.forget_counts();
                 }
             }
-            prop_assert_eq!(&drained, &expected);
+            prop_assert_eq!(&visited, &expected);
             let known = counter.without_counts();
             prop_assert_eq!(known.len(), expected.len());
             prop_assert!(expected.keys().all(|term| known.id(term).is_some_and(|id| known.term(id) == *term)));
@@ -486,7 +547,7 @@ mod tests {
         counter.add_local(id, 7);
         assert_eq!(counter.end_document(&mut terms, &mut counts), u64::from(u32::MAX));
         assert_eq!(counts, [u32::MAX]);
-        counter.drain_new_counts(&mut |_, tokens, _| assert_eq!(tokens, u64::from(u32::MAX)));
+        counter.visit_counts(&mut |_, tokens, _| assert_eq!(tokens, u64::from(u32::MAX)));
     }
 
     #[test]
@@ -500,6 +561,6 @@ mod tests {
         counter.add_local(id, 0);
         assert_eq!(counter.end_document(&mut terms, &mut counts), 0);
         assert!(terms.is_empty() && counts.is_empty());
-        counter.drain_new_counts(&mut |term, _, _| panic!("{term} was never counted"));
+        counter.visit_counts(&mut |term, _, _| panic!("{term} was never counted"));
     }
 }

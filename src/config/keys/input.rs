@@ -252,6 +252,11 @@ pub(super) const VOCABULARY: Section = rows! {
     /// Keep at most this many of the remaining terms, by document frequency.
     // The vocabulary of Mimno 2012, 2^16; rarer terms are mostly OCR errors.
     max_terms: Whole(1, TERM_IDS), Default(65536);
+    /// If there are more distinct terms than this, about, those in fewer than `min_documents` documents are counted, but
+    /// not listed: they have no rows in `vocabulary`, and occurrences in documents that are added later are not added to
+    /// theirs ([FORMATS.md](FORMATS.md#rare-terms)).
+    // Five times as many as a billion words of clean text have; listing them takes 1 GiB of memory over all processes.
+    max_distinct: Whole(1, COUNT), Default(4194304);
     /// A finished result whose terms are kept, under the same term ids, whatever their frequency here; all other terms
     /// are left out. `""`: `stop_top` to `max_terms` choose the terms. The default is that result of `train.warm_start`,
     /// unless there is a `tree.file` or `--set` sets one of those keys.

@@ -1,22 +1,22 @@
 //! The two passes over the documents: the input becomes drafts in a worker's own term ids, and,
 //! once the vocabulary is known, drafts become shards.
 //!
-//! A worker rewrites its own drafts, and those that it has taken over, since only it knows what their ids mean.
+//! A worker rewrites its own drafts, and those that it has taken over. Drafts of a folder share term ids; a worker begins
+//! another folder when one has `TERMS_A_FOLDER` terms, and has the terms of one folder in memory at a time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::rc::Rc;
 use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use super::duplicates::{self, Duplicates, NumberedDraft};
-use super::journal::{Draft, DraftFolder, Findings, Journal, OwnDraft, TakenOver, count};
+use super::duplicates::{self, Duplicates};
+use super::joiner::Joiner;
+use super::journal::{Draft, DraftFolder, Findings, Journal, OwnDraft, TakenOver};
 use super::source::IngestInput;
-use crate::dataflow::frequencies::Frequencies;
-use crate::dataflow::gather::{gather_values, sum};
+use crate::dataflow::gather::{gather_records, gather_values, sum};
 use crate::dataflow::process::{Process, Tickets};
 use crate::failure::Failure;
 use crate::observe::WorkStage;
@@ -27,11 +27,9 @@ use corpus::collection::Collection;
 use corpus::draft::Drafter;
 use corpus::input::InputError;
 use corpus::labels::LabelCounter;
-use corpus::phrases::{Phrase, rules};
 use corpus::settings::CorpusSettings;
 use corpus::shard::{Columns, ShardCompression, ShardWriter, hash_file};
-use corpus::terms::TermCounter;
-use corpus::tokenizer::{Rewriter, Token};
+use corpus::terms::TERMS_A_FOLDER;
 use corpus::vocabulary::TermMap;
 use corpus::{Body, DocumentStatus, Sections, ShardDocument};
 
@@ -40,16 +38,14 @@ const CAUSE_FIRST: Duration = Duration::from_secs(5);
 
 /// The drafts of one worker.
 pub(super) struct Drafted {
-    /// Its terms.
-    pub(super) terms: TermCounter,
-    /// The frequencies of all terms, to which no worker adds any more.
-    pub(super) frequencies: Frequencies,
-    /// Its drafts.
-    pub(super) drafts: Vec<OwnDraft>,
-    /// Folders to remove once ingest is complete.
-    pub(super) folders: Vec<Rc<DraftFolder>>,
+    /// The folders that have drafts; if there are several, only the first has its terms in memory.
+    pub(super) folders: Vec<DraftFolder>,
+    /// Others, to be removed once ingest is complete.
+    pub(super) empty_folders: Vec<DraftFolder>,
     /// What all workers have left out of texts.
     pub(super) left_out: Vec<LeftOut>,
+    /// About the distinct terms that all workers have met.
+    pub(super) distinct: u64,
 }
 
 /// Returns what was left out of a block as text, empty for nothing.
@@ -137,44 +133,35 @@ pub(super) fn draft_all(
     source: &IngestInput,
     blocks: &BlockQueue,
 ) -> Result<(Drafted, Remarks), Failure> {
-    let mut drafter = source.drafter.clone();
-    if process.job.phrases.detection.is_some() {
-        drafter = drafter.in_order();
-    }
-    if duplicates::are_looked_for(process) {
-        drafter = drafter.with_signatures();
-    }
+    let new_drafter = || {
+        let mut drafter = source.drafter.clone();
+        if process.job.phrases.detection.is_some() {
+            drafter = drafter.in_order();
+        }
+        if duplicates::are_looked_for(process) {
+            drafter = drafter.with_signatures();
+        }
+        drafter
+    };
     // Whatever the drafts depend on; another build may tokenize differently.
     let key = [env!("TOPICMILL_BUILD"), &process.job.corpus_hash(), &source.fingerprint].join(" ");
-    let TakenOver { drafts: taken, mut folders, done } =
-        TakenOver::find(worker, process, &key, drafter.terms_mut())?;
+    let TakenOver { mut folders, findings, done, mut distinct } =
+        TakenOver::find(worker, process, &key)?;
     if !done.is_empty() && worker.index().is_multiple_of(process.placement.threads) {
         process.progress.note(format!("{} blocks were drafted before", done.len()));
         tracing::info!(blocks = done.len(), "ingest resumes: these were drafted before");
     }
-    let mut journal = Journal::create(worker, process, &key)?;
-    folders.push(Rc::clone(&journal.folder));
-    let mut frequencies = Frequencies::new(worker);
-    let (mut drafts, mut remarks, mut left_out) = (Vec::new(), Remarks::default(), Vec::new());
+    let (mut drafter, mut number) = (new_drafter(), 0);
+    let mut journal = Journal::create(worker, process, &key, number)?;
+    let most_terms = process.job.vocabulary.max_distinct.min(TERMS_A_FOLDER) as usize;
+    let (mut remarks, mut left_out) = (Remarks::default(), Vec::new());
     let named = named(&process.job.corpus);
     let mut missing: Vec<usize> = named.iter().map(|&(_, place)| place).collect();
-    for (draft, findings) in taken {
-        let draft_key = draft.figures.key;
-        if draft.figures.documents > 0 {
-            let terms = drafter.terms_mut();
-            draft.read(Columns::Counts, |document| {
-                liveness::tick();
-                count(terms, document);
-                Ok(())
-            })?;
-            frequencies.counted(worker, terms, draft.figures.tokens);
-            drafts.push(draft);
-        }
+    for (draft_key, findings) in findings {
         missing.retain(|place| findings.missing.contains(place));
         findings.remarks.into_iter().for_each(|(rank, reason)| remarks.insert(rank, reason));
         left_out.push((draft_key, findings.left_out));
         process.progress.add(findings.content_bytes);
-        worker.step();
     }
     while let Some(block) = blocks.next_block().map_err(cause_first)? {
         if !done.contains(&key_of(&block)) {
@@ -191,10 +178,12 @@ pub(super) fn draft_all(
             journal.add(figures, &findings, drafter.terms())?;
             process.progress.add(findings.content_bytes);
             process.progress.work(WorkStage::Ingest, figures.documents, figures.tokens);
-            drop(block);
-            frequencies.counted(worker, drafter.terms_mut(), figures.tokens);
-            if figures.documents > 0 {
-                drafts.push(OwnDraft { figures, folder: Rc::clone(&journal.folder) });
+            if drafter.terms().len() >= most_terms {
+                distinct.extend(drafter.terms().hashes());
+                drafter = new_drafter();
+                number += 1;
+                let next = Journal::create(worker, process, &key, number)?;
+                folders.push(std::mem::replace(&mut journal, next).folder);
             }
         }
         worker.step();
@@ -203,9 +192,6 @@ pub(super) fn draft_all(
     if process.shared_default::<Tickets>("drafted").take() + 1 == process.placement.threads {
         process.progress.begin("vocabulary", "terms", None);
     }
-    // Before anything else: workers that still count wait for those that lag behind, and these have to say that they
-    // do not.
-    frequencies.settle(worker, drafter.terms_mut());
     let found = named.iter().map(|(_, place)| i64::from(!missing.contains(place)));
     let found = sum(worker, &found.collect::<Vec<_>>());
     if worker.index() == 0 {
@@ -214,7 +200,15 @@ pub(super) fn draft_all(
     }
     left_out.retain(|(_, json)| !json.is_empty());
     let left_out = sum_left_out(gather_values(worker, left_out));
-    let drafted = Drafted { terms: drafter.into_terms(), frequencies, drafts, folders, left_out };
+    let Journal { folder: mut last } = journal;
+    let terms = drafter.into_terms();
+    distinct.extend(terms.hashes());
+    distinct.extend(gather_records(worker, distinct.hashes()));
+    (last.terms, last.has_counts) = (Some(terms), true);
+    folders.insert(0, last);
+    let (folders, empty_folders) =
+        folders.into_iter().partition(|folder| !folder.drafts.is_empty());
+    let drafted = Drafted { folders, empty_folders, left_out, distinct: distinct.count() };
     Ok((drafted, Remarks::first(gather_values(worker, remarks.0.into_iter().collect()))))
 }
 
@@ -318,7 +312,7 @@ pub(super) struct WrittenShard {
 pub(super) fn rewrite(
     process: &Process,
     map: &TermMap,
-    draft: &NumberedDraft<'_>,
+    draft: &OwnDraft,
     duplicates: &Duplicates,
     labels: &mut LabelCounter,
     mut joiner: Option<&mut Joiner>,
@@ -379,59 +373,4 @@ fn volume_digest(group: Option<&str>) -> u64 {
         let digest = Sha256::digest(group.as_bytes());
         u64::from_le_bytes(std::array::from_fn(|place| digest[place]))
     })
-}
-
-/// Joins phrases in sequences of a worker's local ids.
-pub(super) struct Joiner {
-    rewriter: Rewriter,
-    /// The rewriter's symbols by local id.
-    symbols: Vec<u32>,
-    /// Local ids by symbol.
-    local_ids: Vec<u32>,
-    tokens: Vec<Token>,
-}
-
-impl Joiner {
-    /// Assigns local ids to the phrases that have none yet.
-    pub(super) fn new(phrases: &[Phrase], terms: &mut TermCounter) -> Self {
-        let rewriter = Rewriter::new(&rules(phrases));
-        let names = rewriter.names().iter();
-        let local_ids = names.map(|name| terms.intern(name)).collect();
-        let ids = 0..terms.len() as u32;
-        Self {
-            symbols: ids.map(|id| rewriter.symbol(terms.term(id))).collect(),
-            local_ids,
-            rewriter,
-            tokens: Vec::new(),
-        }
-    }
-
-    /// Joins the phrases of a sequence; returns how many tokens shorter it has become.
-    pub(super) fn join(&mut self, sequence: &mut Vec<u32>) -> u64 {
-        let before = sequence.len();
-        self.tokens.clear();
-        self.tokens.extend(
-            sequence.iter().map(|&origin| Token { symbol: self.symbols[origin as usize], origin }),
-        );
-        self.rewriter.rewrite(&mut self.tokens);
-        sequence.clear();
-        sequence.extend(self.tokens.iter().map(|token| match token.origin {
-            Token::NEW => self.local_ids[token.symbol as usize],
-            local => local,
-        }));
-        (before - sequence.len()) as u64
-    }
-
-    /// Turns the sequence of a draft into its bag of words.
-    pub(super) fn bag(&mut self, document: &mut ShardDocument) {
-        let ShardDocument { terms, counts, .. } = document;
-        self.join(terms);
-        document.tokens_total = u32::try_from(terms.len()).unwrap_or(u32::MAX);
-        terms.sort_unstable();
-        counts.clear();
-        for same in terms.chunk_by(|a, b| a == b) {
-            counts.push(same.len() as u32);
-        }
-        terms.dedup();
-    }
 }

@@ -15,18 +15,19 @@ use std::sync::Arc;
 
 use timely::worker::Worker;
 
-use super::journal::{Draft, OwnDraft, count};
+use super::joiner::Joiner;
+use super::journal::{DraftFolder, OwnDraft, count, visit_folders};
 use crate::dataflow::block::Block;
 use crate::dataflow::exchange::route;
-use crate::dataflow::frequencies::Frequencies;
+use crate::dataflow::frequencies::{GrowingSums, TermKey, TermTotals, send_counts};
 use crate::dataflow::gather::{Delivery, deliver, gather_records};
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
 use corpus::minhash::{BANDS, KEYS_A_PART, Signature, band, resemblance};
+use corpus::phrases::Phrase;
 use corpus::settings::Repetitions;
 use corpus::shard::Columns;
-use corpus::terms::TermCounter;
 use corpus::{DocumentStatus, ShardDocument};
 
 /// Whether the job looks for documents that repeat others: not among those that are projected onto another result.
@@ -35,43 +36,7 @@ pub(super) fn are_looked_for(process: &Process) -> bool {
     job.corpus.duplicates != Repetitions::Keep && job.model_from.is_none() && !process.adds
 }
 
-/// A draft of this worker.
-pub(super) struct NumberedDraft<'a> {
-    draft: &'a OwnDraft,
-    /// The number of its shard.
-    pub(super) number: usize,
-    /// The number of its first document.
-    first_document: u64,
-}
-
-impl<'a> NumberedDraft<'a> {
-    /// Numbers a worker's drafts; `all` are those of all workers, in the order of their keys.
-    pub(super) fn number(drafts: &'a [OwnDraft], all: &[Draft]) -> Vec<Self> {
-        let first =
-            |next: &mut u64, draft: &Draft| Some(std::mem::replace(next, *next + draft.documents));
-        let firsts: Vec<u64> = all.iter().scan(0, first).collect();
-        let numbered = drafts.iter().map(|draft| {
-            let number = all.partition_point(|other| other.key < draft.figures.key);
-            Self { draft, number, first_document: firsts[number] }
-        });
-        numbered.collect()
-    }
-
-    /// Passes each document, with its number, to `visit`, in this worker's term ids.
-    pub(super) fn read(
-        &self,
-        columns: Columns,
-        mut visit: impl FnMut(u64, &mut ShardDocument) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let mut number = self.first_document;
-        self.draft.read(columns, |document| {
-            liveness::tick();
-            visit(number, document)?;
-            number += 1;
-            Ok(())
-        })
-    }
-
+impl OwnDraft {
     /// Passes each signature, with the number of its document, to `visit`.
     fn signatures(&self, mut visit: impl FnMut(u64, &Signature)) -> Result<(), Failure> {
         self.read(Columns::Signatures, |number, document| {
@@ -84,7 +49,7 @@ impl<'a> NumberedDraft<'a> {
 
     /// Returns those of the `sorted` records that begin with the number of one of its documents.
     fn of<'r, T: AsRef<[u64]>>(&self, sorted: &'r [T]) -> &'r [T] {
-        let end = self.first_document + self.draft.figures.documents;
+        let end = self.first_document + self.figures.documents;
         let [start, end] = [self.first_document, end]
             .map(|bound| sorted.partition_point(|record| record.as_ref()[0] < bound));
         &sorted[start..end]
@@ -132,27 +97,31 @@ impl Duplicates {
         }
     }
 
-    /// Takes their counts back; `join` makes the bag of a draft that keeps the order of tokens. Every worker must call this.
+    /// Takes their counts back; `phrases` are joined in drafts that keep the order of tokens. Every worker must call this.
     pub(super) fn retract(
         &self,
         worker: &mut Worker,
-        drafts: &[NumberedDraft<'_>],
-        mut join: impl FnMut(&mut ShardDocument),
-        terms: &mut TermCounter,
-        frequencies: &mut Frequencies,
+        folders: &mut [DraftFolder],
+        phrases: Option<&[Phrase]>,
+        sums: &mut GrowingSums<TermKey, TermTotals>,
     ) -> Result<(), Failure> {
-        for draft in drafts.iter().filter(|draft| !draft.of(&self.originals).is_empty()) {
-            draft.read(Columns::Counts, |number, document| {
-                if self.original(number).is_some() {
-                    join(document);
-                    count(terms, document);
-                }
-                Ok(())
-            })?;
-            worker.step();
-        }
-        frequencies.retract(worker, terms);
-        Ok(())
+        visit_folders(folders, |folder, terms| {
+            let mut joiner = phrases.map(|phrases| Joiner::new(phrases, terms));
+            let drafts = folder.drafts.iter();
+            for draft in drafts.filter(|draft| !draft.of(&self.originals).is_empty()) {
+                draft.read(Columns::Counts, |number, document| {
+                    if self.original(number).is_some() {
+                        joiner.iter_mut().for_each(|joiner| joiner.bag(document));
+                        count(terms, document);
+                    }
+                    Ok(())
+                })?;
+                worker.step();
+            }
+            send_counts(worker, sums, terms, -1);
+            terms.forget_counts();
+            Ok(())
+        })
     }
 }
 
@@ -161,12 +130,14 @@ impl Duplicates {
 pub(super) fn find(
     worker: &mut Worker,
     process: &Process,
-    drafts: &[NumberedDraft<'_>],
+    folders: &[DraftFolder],
     documents: u64,
 ) -> Result<Arc<Duplicates>, Failure> {
     if !are_looked_for(process) {
         return Ok(Arc::default());
     }
+    let drafts: Vec<&OwnDraft> = folders.iter().flat_map(|folder| &folder.drafts).collect();
+    let drafts = &drafts[..];
     let parts = (documents * BANDS as u64).div_ceil(KEYS_A_PART * worker.peers() as u64).max(1);
     super::begin(worker, process, ["duplicates", "parts"], parts);
     // The candidates of this worker: later document, earlier one; and its documents whose signatures others need:
@@ -208,7 +179,7 @@ pub(super) fn find(
 /// one of the same key, and pairs of a document of this worker and the worker that needs its signature.
 fn compare(
     worker: &mut Worker,
-    drafts: &[NumberedDraft<'_>],
+    drafts: &[&OwnDraft],
     [part, parts]: [u64; 2],
 ) -> Result<[Vec<[u64; 2]>; 2], Failure> {
     let places = [worker.index(), worker.peers()];
@@ -257,7 +228,7 @@ fn compare(
 /// ascending. Returns those that this worker needs, by document.
 fn send_signatures(
     worker: &mut Worker,
-    drafts: &[NumberedDraft<'_>],
+    drafts: &[&OwnDraft],
     wanted: &[[u64; 2]],
 ) -> Result<BTreeMap<u64, Signature>, Failure> {
     const WORDS: usize = size_of::<Signature>() / size_of::<u64>();

@@ -12,7 +12,6 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::iter::{from_fn, zip};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use bytemuck::{Pod, Zeroable};
 use crc32fast::Hasher;
@@ -25,7 +24,7 @@ use crate::failure::Failure;
 use crate::wire::{packed, unpacked};
 use corpus::ShardDocument;
 use corpus::shard::{Columns, ShardReader};
-use corpus::terms::TermCounter;
+use corpus::terms::{DistinctTerms, TermCounter, hash};
 
 /// The name of a journal in its folder.
 const JOURNAL: &str = "journal";
@@ -44,18 +43,92 @@ pub(super) struct Draft {
     pub(super) tokens: u64,
 }
 
-/// A folder of drafts.
+/// A draft of this worker, read in this run or taken over from a stopped one.
+#[derive(Clone, Debug)]
+pub(super) struct OwnDraft {
+    /// Its figures; at least 1 document.
+    pub(super) figures: Draft,
+    path: PathBuf,
+    /// The number of its shard and that of its first document, once the drafts of all workers are known.
+    pub(super) number: usize,
+    pub(super) first_document: u64,
+}
+
+impl OwnDraft {
+    /// Passes each document, with its number, to `visit`, in the term ids of the draft's folder.
+    pub(super) fn read(
+        &self,
+        columns: Columns,
+        mut visit: impl FnMut(u64, &mut ShardDocument) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut reader = ShardReader::open(&self.path, columns)?;
+        let (mut document, mut number) = (ShardDocument::default(), self.first_document);
+        while reader.read_into(&mut document)? {
+            liveness::tick();
+            visit(number, &mut document)?;
+            number += 1;
+        }
+        Ok(())
+    }
+}
+
+/// A folder of drafts, which have term ids of their own.
 #[derive(Debug)]
 pub(super) struct DraftFolder {
     path: PathBuf,
-    /// This worker's term ids by those of the drafts; empty if they are the same.
-    ids: Vec<u32>,
+    /// The drafts that have documents.
+    pub(super) drafts: Vec<OwnDraft>,
+    /// The terms by those ids, if they are in memory.
+    pub(super) terms: Option<TermCounter>,
+    /// Whether these have the counts of all drafts.
+    pub(super) has_counts: bool,
+    /// The terms that the drafts need.
+    term_count: usize,
 }
 
 impl DraftFolder {
+    fn new(path: PathBuf) -> Self {
+        Self { path, drafts: Vec::new(), terms: None, has_counts: false, term_count: 0 }
+    }
+
     /// Returns the path of a block's draft: no two blocks have the same.
     pub(super) fn draft(&self, key: u64) -> PathBuf {
         self.path.join(format!("{}-{}.parquet", key >> 32, key & u64::from(u32::MAX)))
+    }
+
+    fn push(&mut self, figures: Draft) {
+        if figures.documents > 0 {
+            let path = self.draft(figures.key);
+            self.drafts.push(OwnDraft { figures, path, number: 0, first_document: 0 });
+        }
+    }
+
+    /// Takes its terms out of memory, or reads them from the journal.
+    ///
+    /// # Errors
+    /// The journal is not as it was.
+    pub(super) fn take_terms(&mut self) -> Result<TermCounter, Failure> {
+        if let Some(terms) = self.terms.take() {
+            return Ok(terms);
+        }
+        let words = journal_words(&self.path)?;
+        let mut terms = TermCounter::new();
+        for entry in entries(frames(&words).skip(1)) {
+            new_terms(&entry).for_each(|term| _ = terms.intern(term));
+        }
+        if terms.len() < self.term_count {
+            return Err(Failure::data(format!(
+                "{} has changed since ingest began: run the same command again",
+                self.path.join(JOURNAL).display()
+            )));
+        }
+        Ok(terms)
+    }
+
+    /// Forgets the counts of its terms, which are not those of its drafts any more.
+    pub(super) fn forget_counts(&mut self) {
+        self.terms.iter_mut().for_each(TermCounter::forget_counts);
+        self.has_counts = false;
     }
 
     /// Removes the folder.
@@ -64,32 +137,22 @@ impl DraftFolder {
     }
 }
 
-/// A draft of this worker, read in this run or taken over from a stopped one.
-#[derive(Clone, Debug)]
-pub(super) struct OwnDraft {
-    /// Its figures; at least 1 document.
-    pub(super) figures: Draft,
-    pub(super) folder: Rc<DraftFolder>,
-}
-
-impl OwnDraft {
-    /// Passes each document to `visit`, in this worker's term ids.
-    pub(super) fn read(
-        &self,
-        columns: Columns,
-        mut visit: impl FnMut(&mut ShardDocument) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let ids = &self.folder.ids;
-        let mut reader = ShardReader::open(&self.folder.draft(self.figures.key), columns)?;
-        let mut document = ShardDocument::default();
-        while reader.read_into(&mut document)? {
-            if !ids.is_empty() {
-                document.terms.iter_mut().for_each(|id| *id = ids[*id as usize]);
-            }
-            visit(&mut document)?;
+/// Passes each folder and its terms to `visit`. Those of a single folder stay in memory.
+pub(super) fn visit_folders(
+    folders: &mut [DraftFolder],
+    mut visit: impl FnMut(&mut DraftFolder, &mut TermCounter) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let is_one = folders.len() == 1;
+    for folder in folders {
+        let mut terms = folder.take_terms()?;
+        visit(folder, &mut terms)?;
+        if is_one {
+            folder.terms = Some(terms);
+        } else {
+            folder.has_counts = false;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Counts the terms of a draft's document, whose order is lost.
@@ -116,27 +179,39 @@ pub(super) struct Findings {
 /// was left out, the texts of new terms, one after the other, and the length of each.
 type Entry<'w> = ([u64; 7], Vec<usize>, Vec<([u64; 3], String)>, (&'w str, &'w str, &'w [u32]));
 
-/// The journal of this worker in this run.
+/// Returns the terms that an entry was the first to contain.
+fn new_terms<'e>((.., (_, texts, lengths)): &'e Entry<'_>) -> impl Iterator<Item = &'e str> {
+    let ends = lengths.iter().scan(0, |end, &length| {
+        *end += length as usize;
+        Some((*end - length as usize, *end))
+    });
+    ends.map(|(start, end)| &texts[start..end])
+}
+
+/// A journal that this worker writes, and its folder.
 pub(super) struct Journal {
-    pub(super) folder: Rc<DraftFolder>,
-    /// The number of terms in its entries.
-    terms: usize,
+    pub(super) folder: DraftFolder,
 }
 
 impl Journal {
-    /// Creates the worker's folder and its journal, whose drafts only an ingest with the same `key` takes over.
-    pub(super) fn create(worker: &Worker, process: &Process, key: &str) -> Result<Self, Failure> {
+    /// Creates the worker's folder of this `number` and its journal, whose drafts only an ingest with the same `key` takes
+    /// over.
+    pub(super) fn create(
+        worker: &Worker,
+        process: &Process,
+        key: &str,
+        number: usize,
+    ) -> Result<Self, Failure> {
         let run = process.output.run_name()?.unwrap_or_default();
-        let path = process.output.drafts().join(format!("{run}-{}", worker.index()));
+        let path = process.output.drafts().join(format!("{run}-{}-{number}", worker.index()));
         store::create_folder(&path).map_err(Failure::io(&path))?;
-        let folder = Rc::new(DraftFolder { path, ids: Vec::new() });
-        let journal = Self { folder, terms: 0 };
+        let journal = Self { folder: DraftFolder::new(path) };
         journal.append(&packed([key]))?;
         Ok(journal)
     }
 
     /// Declares a block done, whose draft is complete, or absent if it has no documents. `terms` are all of the
-    /// worker's.
+    /// folder's.
     pub(super) fn add(
         &mut self,
         draft: Draft,
@@ -149,13 +224,14 @@ impl Journal {
         let Findings { content_bytes, missing, remarks, left_out } = findings.clone();
         let figures = [key, documents, documents_with_tokens, tokens, bytes, sum, content_bytes];
         let (mut texts, mut lengths) = (String::new(), Vec::new());
-        for term in (self.terms..terms.len()).map(|id| terms.term(id as u32)) {
+        for term in (self.folder.term_count..terms.len()).map(|id| terms.term(id as u32)) {
             texts.push_str(term);
             lengths.push(term.len() as u32);
         }
         let entry: Entry<'_> = (figures, missing, remarks, (&left_out, &texts, &lengths));
         self.append(&packed([entry]))?;
-        self.terms = terms.len();
+        self.folder.term_count = terms.len();
+        self.folder.push(draft);
         Ok(())
     }
 
@@ -171,23 +247,20 @@ impl Journal {
 /// The drafts that this worker takes over from stopped runs.
 #[derive(Default)]
 pub(super) struct TakenOver {
-    pub(super) drafts: Vec<(OwnDraft, Findings)>,
     /// Their folders, and others that are to be removed.
-    pub(super) folders: Vec<Rc<DraftFolder>>,
+    pub(super) folders: Vec<DraftFolder>,
+    /// The key of each block, and what it has shown.
+    pub(super) findings: Vec<(u64, Findings)>,
     /// The keys of the blocks of which some worker has taken over a draft.
     pub(super) done: BTreeSet<u64>,
+    /// The terms in the folders.
+    pub(super) distinct: DistinctTerms,
 }
 
 impl TakenOver {
     /// Finds the drafts that stopped runs with the same `key` have left, and deals them to the workers; removes all
-    /// others.
-    /// Interns their terms in `terms`. Every worker must call this, before one creates its [`Journal`].
-    pub(super) fn find(
-        worker: &mut Worker,
-        process: &Process,
-        key: &str,
-        terms: &mut TermCounter,
-    ) -> Result<Self, Failure> {
+    /// others. Every worker must call this, before one creates its [`Journal`].
+    pub(super) fn find(worker: &mut Worker, process: &Process, key: &str) -> Result<Self, Failure> {
         let (here, threads) = (process.placement.process, process.placement.threads);
         let root = process.output.drafts();
         let names =
@@ -199,55 +272,61 @@ impl TakenOver {
         for (number, sites) in names.chunk_by(|one, other| one.0 == other.0).enumerate() {
             let (name, site) = &sites[number % sites.len()];
             if site * threads + number / sites.len() % threads == worker.index() {
-                taken.read(root.join(name), key, terms)?;
+                taken.read(root.join(name), key)?;
             }
         }
         let index = worker.index() as u64;
-        let keys: Vec<_> =
-            taken.drafts.iter().map(|(draft, _)| [draft.figures.key, index]).collect();
-        let mut is_first = Vec::with_capacity(keys.len());
+        let keys: Vec<_> = taken.findings.iter().map(|&(key, _)| [key, index]).collect();
+        let mut own = BTreeSet::new();
         for [key, owner] in gather_records(worker, &keys) {
-            let is_new = taken.done.insert(key);
-            is_first.extend((owner == index).then_some(is_new));
+            if taken.done.insert(key) && owner == index {
+                own.insert(key);
+            }
         }
-        let mut is_first = is_first.into_iter();
-        taken.drafts.retain(|_| is_first.next() == Some(true));
+        // The same worker may have found a block twice.
+        let mut unseen = own.clone();
+        taken.findings.retain(|(key, _)| unseen.remove(key));
+        for folder in &mut taken.folders {
+            folder.drafts.retain(|draft| own.remove(&draft.figures.key));
+        }
         Ok(taken)
     }
 
     /// Takes the intact drafts of a folder.
-    fn read(&mut self, path: PathBuf, key: &str, terms: &mut TermCounter) -> Result<(), Failure> {
-        let bytes = std::fs::read(path.join(JOURNAL)).unwrap_or_default();
-        let words: Vec<u64> = bytemuck::pod_collect_to_vec(&bytes[..bytes.len() / 8 * 8]);
+    fn read(&mut self, path: PathBuf, key: &str) -> Result<(), Failure> {
+        let mut folder = DraftFolder::new(path);
+        let words = journal_words(&folder.path).unwrap_or_default();
         let mut frames = frames(&words);
         if frames.next().and_then(|frame| unpacked::<&str>(frame).next()) != Some(key) {
-            return DraftFolder { path, ids: Vec::new() }.remove();
+            return folder.remove();
         }
-        let entries: Vec<Entry<'_>> = frames.map_while(|frame| unpacked(frame).next()).collect();
-        let mut ids = Vec::new();
-        for (.., (_, texts, lengths)) in &entries {
-            let mut rest = *texts;
-            for &length in *lengths {
-                let (term, others) = rest.split_at(length as usize);
-                ids.push(terms.intern(term));
-                rest = others;
-            }
-        }
-        let folder = Rc::new(DraftFolder { path, ids });
-        for (figures, missing, remarks, (left_out, ..)) in entries {
+        for entry in entries(frames) {
+            self.distinct.extend(new_terms(&entry).map(hash));
+            folder.term_count += new_terms(&entry).count();
+            let (figures, missing, remarks, (left_out, ..)) = entry;
             let [key, documents, documents_with_tokens, tokens, bytes, sum, content_bytes] =
                 figures;
             if checksum(&folder.draft(key)).is_ok_and(|found| found == [bytes, sum]) {
-                let figures = Draft { key, documents, documents_with_tokens, tokens };
-                let draft = OwnDraft { figures, folder: Rc::clone(&folder) };
+                folder.push(Draft { key, documents, documents_with_tokens, tokens });
                 let left_out = left_out.to_owned();
-                let findings = Findings { content_bytes, missing, remarks, left_out };
-                self.drafts.push((draft, findings));
+                self.findings.push((key, Findings { content_bytes, missing, remarks, left_out }));
             }
         }
         self.folders.push(folder);
         Ok(())
     }
+}
+
+/// Returns the words of the journal in a folder.
+fn journal_words(folder: &Path) -> Result<Vec<u64>, Failure> {
+    let path = folder.join(JOURNAL);
+    let bytes = std::fs::read(&path).map_err(Failure::io(path))?;
+    Ok(bytemuck::pod_collect_to_vec(&bytes[..bytes.len() / 8 * 8]))
+}
+
+/// Returns the entries of a journal, up to the first that is not intact.
+fn entries<'w>(frames: impl Iterator<Item = &'w [u64]>) -> impl Iterator<Item = Entry<'w>> {
+    frames.map_while(|frame| unpacked(frame).next())
 }
 
 /// Returns the contents of the frames of a journal, up to the first that is not intact.

@@ -11,58 +11,47 @@ use std::rc::Rc;
 
 use timely::worker::Worker;
 
-use super::drafts::{Drafted, Joiner};
-use super::journal::{OwnDraft, count};
-use super::pairs::{NONE, PairCounter, PairFilter, Units, split};
-use super::vocabulary::{owned_terms, stop_list};
+use super::counts::count_terms;
+use super::hash_filter::HashFilter;
+use super::joiner::Joiner;
+use super::journal::{DraftFolder, visit_folders};
+use super::pairs::{NONE, PairCounter, Units, split};
+use super::vocabulary::{Listed, owned_terms, stop_list};
 use crate::dataflow::frequencies::{
-    Frequencies, GrowingSums, Keep, KeyTotals, TermKey, TermTotals, signed, unsigned,
+    GrowingSums, Keep, KeyTotals, TermKey, TermTotals, signed, unsigned,
 };
 use crate::dataflow::gather::{gather_records, gather_values, sum};
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
-use corpus::ShardDocument;
-use corpus::phrases::{PAIRS_A_PART, Phrase, npmi};
+use corpus::phrases::{PAIRS_A_PART, Phrase, npmi, pair_buckets};
 use corpus::settings::DetectionSettings;
 use corpus::shard::Columns;
-use corpus::terms::TermCounter;
 
 /// Distinct pairs that a worker counts before it sends them: 16 MiB.
 const PAIRS_A_FLUSH: usize = 1 << 20;
 
-/// Phrases, and the drafts that contain them.
-pub(super) struct Joined {
-    /// The drafts; their counts are those of the joined text.
-    pub(super) drafted: Drafted,
-    /// The phrases.
-    pub(super) phrases: Vec<Phrase>,
-    /// Joins them in documents of these drafts.
-    pub(super) joiner: Joiner,
-}
-
-/// Finds the phrases of the collection, and counts its terms again with them.
-pub(super) fn join(
+/// Finds the phrases of the collection. All its terms are counted for that, however rare they are.
+pub(super) fn find(
     worker: &mut Worker,
     process: &Process,
     settings: &DetectionSettings,
-    drafted: Drafted,
-) -> Result<Joined, Failure> {
-    let Drafted { mut terms, frequencies, mut drafts, folders, left_out } = drafted;
-    let totals = frequencies.finish(worker);
+    folders: &mut [DraftFolder],
+) -> Result<Vec<Phrase>, Failure> {
+    let all = Listed { distinct: 0, min_documents: 1 };
+    let totals = count_terms(worker, process, folders, None, all)?.finish(worker);
     let (words, tokens) = frequent_words(worker, process, settings, totals)?;
     let passes = if settings.max_words > 2 { 2 } else { 1 };
-    let documents = super::documents_here(worker, process, &drafts);
+    let documents = super::documents_here(worker, process, folders);
     super::begin(worker, process, ["phrases", "documents"], documents);
     let mut phrases: Vec<Phrase> = Vec::new();
-    let mut joiner = Joiner::new(&phrases, &mut terms);
     for pass in 1..=passes {
-        let units = Units::new(&words, &phrases, &terms);
+        let units = Units::new(&words, &phrases);
         let mut search = Search {
             pass: pass as u32,
             process,
             settings,
-            drafts: &drafts,
-            joiner: &mut joiner,
+            folders,
+            phrases: &phrases,
             units: &units,
             documents,
         };
@@ -70,11 +59,8 @@ pub(super) fn join(
         let mut found = search.score(worker, counted, tokens);
         found.sort_unstable_by_key(|phrase| (phrase.name(), phrase.first.clone()));
         phrases.append(&mut found);
-        joiner = Joiner::new(&phrases, &mut terms);
     }
-    let frequencies = recount(worker, process, &mut drafts, &mut joiner, &mut terms)?;
-    let drafted = Drafted { terms, frequencies, drafts, folders, left_out };
-    Ok(Joined { drafted, phrases, joiner })
+    Ok(phrases)
 }
 
 /// Returns the words that are not stop words and occur often enough, and the tokens of all that are not
@@ -113,8 +99,9 @@ struct Search<'a> {
     pass: u32,
     process: &'a Process,
     settings: &'a DetectionSettings,
-    drafts: &'a [OwnDraft],
-    joiner: &'a mut Joiner,
+    folders: &'a mut [DraftFolder],
+    /// Those of earlier passes.
+    phrases: &'a [Phrase],
     units: &'a Units,
     /// The documents of the process.
     documents: u64,
@@ -155,9 +142,11 @@ impl Search<'_> {
         &mut self,
         worker: &mut Worker,
         tokens: u64,
-    ) -> Result<(Rc<RefCell<PairFilter>>, u64), Failure> {
+    ) -> Result<(Rc<RefCell<HashFilter>>, u64), Failure> {
         let share = tokens.div_ceil(worker.peers() as u64);
-        let filter = Rc::new(RefCell::new(PairFilter::new(share, self.settings.min_count)));
+        let least = self.settings.min_count;
+        let filter = HashFilter::new(pair_buckets(share, least), least);
+        let filter = Rc::new(RefCell::new(filter));
         let adding = Rc::clone(&filter);
         let keep: Keep<u64, isize> = Box::new(move |&key, &count| {
             if split(key)[1] != NONE {
@@ -183,19 +172,26 @@ impl Search<'_> {
         if worker.index().is_multiple_of(self.process.placement.threads) {
             self.process.progress.extend(self.documents);
         }
-        let mut counter = PairCounter::new(self.units, self.settings.max_words, part);
+        let Self { process, phrases, units, settings, .. } = *self;
         let mut joined = 0;
-        for draft in self.drafts {
-            read(self.process, draft, |document| {
-                joined += self.joiner.join(&mut document.terms);
-                counter.add(&document.terms);
-                if counter.len() >= PAIRS_A_FLUSH {
-                    send(worker, sums, &mut counter);
-                }
-            })?;
-            worker.step();
-        }
-        send(worker, sums, &mut counter);
+        visit_folders(self.folders, |folder, terms| {
+            let mut joiner = Joiner::new(phrases, terms);
+            let mut counter = PairCounter::new(units, terms, settings.max_words, part);
+            for draft in &folder.drafts {
+                draft.read(Columns::Counts, |_, document| {
+                    joined += joiner.join(&mut document.terms);
+                    counter.add(&document.terms);
+                    if counter.len() >= PAIRS_A_FLUSH {
+                        send(worker, sums, &mut counter);
+                    }
+                    process.progress.add(1);
+                    Ok(())
+                })?;
+                worker.step();
+            }
+            send(worker, sums, &mut counter);
+            Ok(())
+        })?;
         Ok(joined)
     }
 
@@ -226,40 +222,4 @@ fn send(worker: &mut Worker, sums: &mut GrowingSums<u64, isize>, counter: &mut P
     sums.flush(worker, |give| {
         counter.drain(&mut |key, count| give(key, signed(count)));
     });
-}
-
-/// Counts the terms of the joined drafts.
-fn recount(
-    worker: &mut Worker,
-    process: &Process,
-    drafts: &mut [OwnDraft],
-    joiner: &mut Joiner,
-    terms: &mut TermCounter,
-) -> Result<Frequencies, Failure> {
-    let mut frequencies = Frequencies::new(worker);
-    for draft in drafts {
-        let mut tokens = 0;
-        read(process, draft, |document| {
-            joiner.bag(document);
-            tokens += count(terms, document);
-        })?;
-        draft.figures.tokens = tokens;
-        frequencies.counted(worker, terms, tokens);
-        worker.step();
-    }
-    frequencies.settle(worker, terms);
-    Ok(frequencies)
-}
-
-/// Passes each document of a draft to `visit`.
-fn read(
-    process: &Process,
-    draft: &OwnDraft,
-    mut visit: impl FnMut(&mut ShardDocument),
-) -> Result<(), Failure> {
-    draft.read(Columns::Counts, |document| {
-        visit(document);
-        process.progress.add(1);
-        Ok(())
-    })
 }

@@ -23,7 +23,7 @@ use corpus::CorpusError;
 use corpus::stop_words::StopList;
 use corpus::terms::{TermCounter, hash};
 use corpus::vocabulary::{
-    Fingerprint, Rank, TERMS_LIMIT, TermMap, TermStatus, VocabularyTerm, destination,
+    Fingerprint, Rank, TERMS_LIMIT, TermMap, TermStatus, Vocabulary, VocabularyTerm, destination,
     keep_those_of, names_among, prune, stop_names,
 };
 use corpus::vocabulary_file::{self, VOCABULARY_FILE, VocabularyWriter};
@@ -31,40 +31,65 @@ use corpus::vocabulary_file::{self, VOCABULARY_FILE, VocabularyWriter};
 /// The vocabulary, as `collection.json` describes it.
 #[derive(Debug, Default)]
 pub(super) struct Agreed {
-    /// Distinct terms of the collection, kept or not.
+    /// Listed terms of the collection, kept or not.
     pub(super) terms_total: u64,
+    /// About the others.
+    pub(super) terms_unlisted: u64,
     /// Kept terms.
     pub(super) terms_kept: u64,
     /// The fingerprint of the kept ones; empty except on worker 0.
     pub(super) fingerprint: String,
 }
 
+/// Which terms are listed: they have rows, and numbers in the shards.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listed {
+    /// About the distinct terms of the collection.
+    pub(super) distinct: u64,
+    /// The fewest documents that a term is in, unless it is a stop word or one of an earlier vocabulary.
+    pub(super) min_documents: u64,
+}
+
+impl Listed {
+    /// Returns those of a collection of about this many distinct terms.
+    pub(super) fn of(distinct: u64, process: &Process) -> Self {
+        let settings = &process.job.vocabulary;
+        // With the terms of another vocabulary, the frequency of the others is not limited.
+        let least = if process.job.vocabulary_from.is_some() { 2 } else { settings.min_documents };
+        let lists_all = distinct <= settings.max_distinct;
+        Self { distinct, min_documents: if lists_all { 1 } else { least } }
+    }
+
+    /// Returns whether some terms may have no row.
+    pub(super) fn is_partial(self) -> bool {
+        self.min_documents > 1
+    }
+
+    /// Returns about the terms that are not among this many listed ones.
+    pub(super) fn others(self, listed: u64) -> u64 {
+        if self.is_partial() { self.distinct.saturating_sub(listed) } else { 0 }
+    }
+}
+
 /// Terms that worker 0 numbers at a time, over all workers: about 40 MiB.
 const TERMS_A_RANGE: usize = 1 << 18;
 
-/// Prunes the totals of all workers to one vocabulary, and writes it. Returns the map of this
-/// worker's `terms`, and a summary of the vocabulary.
+/// Prunes the totals of all workers to one vocabulary, and writes it. Returns the terms that this worker owns, and a
+/// summary of the vocabulary.
 ///
 /// `documents` are the numbers of documents with at least one token, of all documents, and of those that are not counted
 /// because they repeat others.
 pub(super) fn agree(
     worker: &mut Worker,
     process: &Process,
-    (terms, totals): (TermCounter, KeyTotals<TermKey, TermTotals>),
+    totals: KeyTotals<TermKey, TermTotals>,
+    listed: Listed,
     documents: [u64; 3],
     remarks: &Remarks,
-) -> Result<(TermMap, Agreed), Failure> {
-    let terms = terms.without_counts();
+) -> Result<(OwnedTerms, Agreed), Failure> {
     let job = &process.job;
     let mut stop_list = StopList::clone(&*stop_list(process)?);
-    let before = process.shared("vocabulary.from", || {
-        let Some(result) = &job.vocabulary_from else {
-            return Ok(None);
-        };
-        let before = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
-        job.check_result("vocabulary.from")?;
-        Ok(Some(before))
-    })?;
+    let before = vocabulary_before(process)?;
     let mut owned = owned_terms(totals);
     if stop_list.has_names() {
         add_names(worker, &owned, &mut stop_list);
@@ -79,22 +104,35 @@ pub(super) fn agree(
             nth(worker, ranks, n)
         });
     }
+    let is_known = |term: &str| Option::as_ref(&before).is_some_and(|it| it.place(term).is_some());
+    owned.retain(|VocabularyTerm { term, documents, status, .. }| {
+        *documents >= listed.min_documents
+            || !matches!(status, TermStatus::Rare | TermStatus::Unknown)
+            || is_known(term)
+    });
     let counts = Counts::new(worker, &owned);
     process.forget("vocabulary.from");
     if counts.kept_and_found == 0 && worker.index() == 0 {
-        return Err(Failure::data(nothing_kept(process, &counts, documents, remarks)));
+        return Err(Failure::data(nothing_kept(process, &counts, listed, documents, remarks)));
     }
     let order = |term: &VocabularyTerm| match &*before {
         // Shards have the numbers of all terms, kept or not.
         Some(before) if process.adds => [before.place(&term.term).map_or(u64::MAX, u64::from), 0],
         before => term.order(before.as_ref()),
     };
-    let total: u64 = counts.by_status.iter().sum();
+    let (total, unlisted) = (counts.total(), listed.others(counts.total()));
     if total >= u64::from(TERMS_LIMIT) {
         return Err(Failure::data(format!(
-            "{total} distinct terms are more than can be numbered: raise tokens.min_length, set tokens.numbers = false, or \
-             read fewer documents"
+            "{total} distinct terms are more than can be numbered: lower vocabulary.max_distinct, raise \
+             vocabulary.min_documents or tokens.min_length, or set tokens.numbers = false"
         )));
+    }
+    if unlisted > 0 && worker.index() == 0 {
+        process.warn(format!(
+            "about {} distinct terms are more than vocabulary.max_distinct = {}: those in fewer than {} documents are not \
+             listed",
+            listed.distinct, job.vocabulary.max_distinct, listed.min_documents
+        ));
     }
     // The stable sort is the fast one: the terms are sorted by their bytes already.
     owned.sort_by_key(order);
@@ -112,13 +150,25 @@ pub(super) fn agree(
         file.finish()?;
         process.output.publish(&temporary, VOCABULARY_FILE)?;
     }
-    let map = ask_owners(worker, &terms, owned, places, counts.of(TermStatus::Kept) as usize);
     let agreed = Agreed {
         terms_total: total,
+        terms_unlisted: unlisted,
         terms_kept: counts.of(TermStatus::Kept),
         fingerprint: fingerprint.finish(),
     };
-    Ok((map, agreed))
+    Ok((OwnedTerms::new(owned, places, agreed.terms_kept as usize), agreed))
+}
+
+/// Returns the vocabulary whose terms the job keeps, if there is one; the workers of a process share it.
+pub(super) fn vocabulary_before(process: &Process) -> Result<Arc<Option<Vocabulary>>, Failure> {
+    process.shared("vocabulary.from", || {
+        let Some(result) = &process.job.vocabulary_from else {
+            return Ok(None);
+        };
+        let before = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
+        process.job.check_result("vocabulary.from")?;
+        Ok(Some(before))
+    })
 }
 
 /// Returns the stop list, which the workers of a process share.
@@ -196,6 +246,10 @@ impl Counts {
     fn of(&self, status: TermStatus) -> u64 {
         self.by_status[status as usize]
     }
+
+    fn total(&self) -> u64 {
+        self.by_status.iter().sum()
+    }
 }
 
 /// A term as worker 0 receives it: its order, its text, its tokens and documents, its status.
@@ -258,27 +312,45 @@ fn number(
     Ok(places)
 }
 
-/// Returns the map of this worker's terms, which their owners know: each has its `owned` ones and their places.
-fn ask_owners(
+/// The terms that a worker owns, and their places in the vocabulary.
+pub(super) struct OwnedTerms {
+    terms: Vec<VocabularyTerm>,
+    places: Vec<u32>,
+    /// Indices in `terms`, by term.
+    by_term: HashTable<u32>,
+    /// The kept terms of all workers.
+    kept: usize,
+}
+
+impl OwnedTerms {
+    fn new(terms: Vec<VocabularyTerm>, places: Vec<u32>, kept: usize) -> Self {
+        let hash_at = |&at: &u32| hash(&terms[at as usize].term);
+        let mut by_term = HashTable::with_capacity(terms.len());
+        for at in 0..terms.len() as u32 {
+            by_term.insert_unique(hash_at(&at), at, hash_at);
+        }
+        Self { terms, places, by_term, kept }
+    }
+
+    fn destination(&self, term: &str) -> Option<u32> {
+        let is_asked = |&at: &u32| self.terms[at as usize].term == term;
+        let at = *self.by_term.find(hash(term), is_asked)? as usize;
+        Some(destination(self.places[at], self.terms[at].status))
+    }
+}
+
+/// Returns the map of a worker's terms, which their owners know. Every worker must call this.
+pub(super) fn ask_owners(
     worker: &mut Worker,
     terms: &TermCounter,
-    owned: Vec<VocabularyTerm>,
-    places: Vec<u32>,
-    kept: usize,
+    owned: &Rc<OwnedTerms>,
 ) -> TermMap {
     let (index, peers) = (worker.index(), worker.peers());
-    let hash_at = |&at: &u32| hash(&owned[at as usize].term);
-    let mut by_term = HashTable::with_capacity(owned.len());
-    for at in 0..owned.len() as u32 {
-        by_term.insert_unique(hash_at(&at), at, hash_at);
-    }
     let answers = Rc::new(RefCell::new(Outbox::new([index, peers])));
-    let answering = Rc::clone(&answers);
+    let (answering, own) = (Rc::clone(&answers), Rc::clone(owned));
     let answer = move |block: Block| {
         for (local, term) in unpacked::<(u64, &str)>(block.words()) {
-            let is_asked = |&at: &u32| owned[at as usize].term == term;
-            if let Some(&at) = by_term.find(hash(term), is_asked) {
-                let destination = destination(places[at as usize], owned[at as usize].status);
+            if let Some(destination) = own.destination(term) {
                 let answer = [local << 32 | u64::from(destination)];
                 answering.borrow_mut().send(0, block.source(), answer);
             }
@@ -297,7 +369,7 @@ fn ask_owners(
     }
     delivery.send(questions.all());
     delivery.finish(worker);
-    let mut map = TermMap::new(terms.len(), kept);
+    let mut map = TermMap::new(terms.len(), owned.kept);
     let answers = answers.borrow_mut().all();
     for block in deliver(worker, "destinations", route(), answers) {
         for &answer in block.words() {
@@ -342,6 +414,7 @@ fn nth(worker: &mut Worker, mut ranks: Vec<Rank<'_>>, n: usize) -> Option<([u64;
 fn nothing_kept(
     process: &Process,
     counts: &Counts,
+    listed: Listed,
     [with_tokens, documents, repeated]: [u64; 3],
     remarks: &Remarks,
 ) -> String {
@@ -355,8 +428,9 @@ fn nothing_kept(
     }
     let first =
         example.map_or_else(String::new, |remark: &String| format!("; for example, {remark}"));
-    let (count, total) = (|status| counts.of(status), counts.by_status.iter().sum::<u64>());
-    if counts.found == 0 {
+    let unlisted = listed.others(counts.total());
+    let (count, total) = (|status| counts.of(status), counts.total() + unlisted);
+    if counts.found + unlisted == 0 {
         return format!(
             "no document contains a token: check corpus.text (is it the right column?), tokens.rule, \
              tokens.min_length and tokens.numbers{first}"
@@ -372,7 +446,7 @@ fn nothing_kept(
         return format!(
             "none of {} terms in {with_tokens} documents is a term of {}: are the documents in another language, or \
              their texts under another key (corpus.text)?",
-            count(TermStatus::Unknown),
+            count(TermStatus::Unknown) + unlisted,
             result.display(),
         );
     }
@@ -391,7 +465,7 @@ fn nothing_kept(
          stop words and {} beyond vocabulary.max_terms = {}; lower min_documents, raise max_share, \
          or shorten vocabulary.stop_words",
         total,
-        count(TermStatus::Rare),
+        count(TermStatus::Rare) + unlisted,
         settings.min_documents,
         count(TermStatus::Frequent),
         settings.max_share,
@@ -405,7 +479,6 @@ fn nothing_kept(
 mod tests {
     use super::*;
     use corpus::settings::{Names, VocabularySettings};
-    use corpus::vocabulary::Vocabulary;
     use mesh::{ClusterSettings, Placement, execute};
 
     /// Returns terms with many ties, sorted by their bytes.
@@ -480,7 +553,8 @@ mod tests {
                 for n in (index..count).step_by(3).chain([count]) {
                     own_terms.intern(&format!("t{n}"));
                 }
-                let map = ask_owners(worker, &own_terms, owned, places, all.kept());
+                let owned = Rc::new(OwnedTerms::new(owned, places, all.kept()));
+                let map = ask_owners(worker, &own_terms, &owned);
                 let mut expected = TermMap::new(0, all.kept());
                 expected.extend(&own_terms, &all);
                 assert_eq!(map, expected);
@@ -500,6 +574,7 @@ mod tests {
             min_documents: 2,
             max_share: 0.7,
             max_terms: usize::MAX,
+            max_distinct: u64::MAX,
         };
         for (workers, count) in [(1, 700), (3, 700), (5, 2), (3, 0)] {
             for (stop_top, max_terms) in [(0, usize::MAX), (7, 40), (150, 1), (1000, 5), (1, 0)] {

@@ -16,6 +16,7 @@ fn settings() -> VocabularySettings {
         min_documents: 1,
         max_share: 1.0,
         max_terms: usize::MAX,
+        max_distinct: u64::MAX,
     }
 }
 
@@ -82,6 +83,7 @@ fn each_rule_names_its_terms() {
         min_documents: 2,
         max_share: 0.6,
         max_terms: 3,
+        max_distinct: u64::MAX,
         ..settings()
     };
     let vocabulary = prune(list, 100, &settings, &StopList::of(["the"]));
@@ -229,7 +231,7 @@ proptest! {
             drafts.push(draft);
         }
         let mut list = Vec::new();
-        counter.drain_new_counts(&mut |term, tokens, documents| {
+        counter.visit_counts(&mut |term, tokens, documents| {
             list.extend(counts(&[(term, tokens, documents)]));
         });
         let settings = VocabularySettings {
