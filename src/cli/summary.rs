@@ -172,13 +172,11 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
     rows
 }
 
-/// Describes documents that repeat others: "1,204 documents nearly repeat an earlier one (column duplicate_of)".
+/// Describes documents that repeat others: "1,204 documents nearly repeat an earlier one, and so were not trained on".
 pub(super) fn repeated(count: u64) -> String {
     let documents = figures::counted(count, "document");
     let repeat = if count == 1 { "repeats" } else { "repeat" };
-    format!(
-        "{documents} nearly {repeat} an earlier one, and so were not trained on (column duplicate_of)"
-    )
+    format!("{documents} nearly {repeat} an earlier one, and so were not trained on")
 }
 
 /// Describes the score of the held-out documents, as in "-6.455 ± 0.013 nats per token (document completion, …)".

@@ -32,7 +32,7 @@ pub(crate) fn capitalised(text: &str) -> BTreeMap<&str, u32> {
         let end = from.find(|c: char| !is_of_word(c)).unwrap_or(from.len());
         let (word, after) = from.split_at(end);
         let word = word.trim_end_matches(is_apostrophe);
-        let mut letters = word.chars();
+        let mut letters = without_particle(word).chars();
         let is_upper = letters.next().is_some_and(char::is_uppercase);
         if is_upper && !begins && letters.next().is_some_and(char::is_lowercase) {
             *counts.entry(word).or_insert(0) += 1;
@@ -45,6 +45,14 @@ pub(crate) fn capitalised(text: &str) -> BTreeMap<&str, u32> {
         };
     }
     counts
+}
+
+/// Returns a name without `d'` or `O'`.
+fn without_particle(word: &str) -> &str {
+    match word.split_once(is_apostrophe) {
+        Some((particle, name)) if particle.chars().nth(1).is_none() => name,
+        _ => word,
+    }
 }
 
 fn is_apostrophe(c: char) -> bool {
@@ -73,7 +81,7 @@ mod tests {
     #[test]
     fn words_count_that_are_capitalised_within_sentences() {
         let text = "CHAPTER I\n\nElizabeth saw Mr. Darcy. Then Darcy left; Elizabeth’s aunt, in London, said: \
-                    “Jane is ill,” and Mrs.  Bennet\nwept. It was May. I Know";
+                    “Jane is ill,” and Mrs.  Bennet\nwept. It was May, I’m told. I Know d’Artagnan, not O'Brien";
         let expected = [
             ("Bennet", 1),
             ("Darcy", 2),
@@ -83,6 +91,8 @@ mod tests {
             ("May", 1),
             ("Mr", 1),
             ("Mrs", 1),
+            ("O'Brien", 1),
+            ("d’Artagnan", 1),
         ];
         assert_eq!(capitalised(text), BTreeMap::from(expected));
         assert_eq!(capitalised(" 'tis "), BTreeMap::new());

@@ -442,6 +442,12 @@ fn nothing_kept(
              the vocabulary: correct those first{first}"
         );
     }
+    if 2 * repeated > with_tokens {
+        return format!(
+            "{repeated} of {with_tokens} texts nearly repeat an earlier one, and the others have no term for the \
+             vocabulary: check corpus.text (is it the right column?), or set corpus.duplicates = \"keep\""
+        );
+    }
     if let Some(result) = &process.job.vocabulary_from {
         return format!(
             "none of {} terms in {with_tokens} documents is a term of {}: are the documents in another language, or \
