@@ -76,7 +76,8 @@ impl Starter {
             }
             textless.append(&mut preview.textless);
         };
-        if preview.survey.documents < 2 {
+        let documents = preview.survey.documents;
+        if documents == 0 || documents == 1 && preview.mean_words(&asked.corpus) <= LONG_TEXT {
             return Err(too_few(&preview, &args.input));
         }
         let mut rows = Vec::new();
@@ -107,7 +108,13 @@ impl Starter {
         if !template.is_settled("tokens.rule") {
             rows.extend(language::set(&mut template, &preview, args.language.as_deref(), &text)?);
         }
-        rows.extend(set_sections(&mut template, &mut preview, path)?);
+        if let Some(row) = set_sections(&mut template, &mut preview, path)? {
+            rows.push(("sections", row));
+            if !template.has("vocabulary.names") && !template.is_settled("vocabulary.names") {
+                let row = "kept; without the characters of novels: --set vocabulary.names=drop";
+                rows.push(("names", row.to_owned()));
+            }
+        }
         rows.push(("topics", sizes(&mut template, &preview, args, path)?));
         let counted = template.job(path)?;
         preview.count_tokens(&counted)?;
@@ -268,7 +275,7 @@ fn set_sections(
     template: &mut Template,
     preview: &mut Preview,
     path: &Path,
-) -> Result<Option<(&'static str, String)>, Failure> {
+) -> Result<Option<String>, Failure> {
     let (texts, job) = (preview.survey.records, template.job(path)?);
     let words = preview.mean_words(&job.corpus);
     let is_set = ["corpus.section_words", "corpus.section_paragraphs"].map(|key| template.has(key));
@@ -278,15 +285,13 @@ fn set_sections(
     template.set("corpus.section_words", SECTION_WORDS as i64)?;
     template.remark("corpus.section_words", "The texts are long and few.");
     preview.cut(&template.job(path)?.corpus);
-    Ok(Some((
-        "sections",
-        format!(
-            "{} of about {} words are cut into about {} documents of {}; whole: --set corpus.section_words=0",
-            figures::counted(texts, "text"),
-            figures::about(words),
-            figures::about(preview.survey.documents),
-            figures::grouped(SECTION_WORDS),
-        ),
+    Ok(Some(format!(
+        "{} of about {} words {} cut into about {} documents of {}; whole: --set corpus.section_words=0",
+        figures::counted(texts, "text"),
+        figures::about(words),
+        if texts == 1 { "is" } else { "are" },
+        figures::about(preview.survey.documents),
+        figures::grouped(SECTION_WORDS),
     )))
 }
 

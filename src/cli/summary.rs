@@ -197,7 +197,8 @@ fn stopped(ingest: &IngestSummary) -> String {
         0 => "the most frequent terms".to_owned(),
         words => format!("{} of the lists", figures::grouped(words)),
     };
-    format!("{of_lists}; they are {share:.1} % of the tokens")
+    let names = if ingest.drops_names { ", and names" } else { "" };
+    format!("{of_lists}{names}; they are {share:.1} % of the tokens")
 }
 
 /// Describes labels: "159; F1 of predictions 0.413 micro-averaged, 0.291 macro-averaged, 0.412 mean over documents";
@@ -521,6 +522,8 @@ mod tests {
         assert_eq!(stopped(&ingest), "1,298 of the lists; they are 41.3 % of the tokens");
         let own = IngestSummary { by_language: true, ..ingest.clone() };
         assert!(stopped(&own).starts_with("those of the language of each document;"));
+        let named = IngestSummary { drops_names: true, ..ingest.clone() };
+        assert!(stopped(&named).starts_with("1,298 of the lists, and names;"));
         let top = IngestSummary { stop_words: 0, ..ingest };
         assert!(stopped(&top).starts_with("the most frequent terms;"));
     }

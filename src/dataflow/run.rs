@@ -35,7 +35,7 @@ use crate::tables::{FileMetadata, Manifest, TABLES};
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::input::identify;
 use corpus::sample::SampleRule;
-use corpus::settings::StopWords;
+use corpus::settings::{Names, StopWords};
 use corpus::stop_words;
 use corpus::synth::synthesize;
 use lda::infer::InferenceMethod;
@@ -276,6 +276,7 @@ impl Run<'_> {
             tokens_total: collection.tokens_total,
             stop_words: stop_words::load(&job.vocabulary.stop_words, &job.tokens)?.len() as u64,
             by_language: job.vocabulary.stop_words.contains(&StopWords::ByLanguage),
+            drops_names: job.vocabulary.names == Names::Drop,
             tokens_stopped: collection.tokens_stopped,
             terms: collection.terms_kept,
             left_out: collection.left_out.clone(),

@@ -74,6 +74,8 @@ pub(crate) struct IngestSummary {
     pub(crate) stop_words: u64,
     /// Whether the language of each document decides on its stop words.
     pub(crate) by_language: bool,
+    /// Whether names are stop words, too.
+    pub(crate) drops_names: bool,
     /// Tokens that are stop words.
     pub(crate) tokens_stopped: u64,
     /// Terms in the vocabulary.

@@ -132,7 +132,8 @@ fn of_concentration(topics: &[TopicLine]) -> Vec<Warning> {
             DOCUMENT => (
                 "one_document",
                 "document",
-                "Cut long texts by corpus.section_words, limit them by train.max_document_tokens, or leave them out.",
+                "Cut long texts by corpus.section_words, or leave the document out. With train.max_document_tokens, 1000 for \
+                 example, the topic's words come from others, too, though most of its tokens remain the document's.",
             ),
             GROUP => (
                 "one_group",

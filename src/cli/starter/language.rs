@@ -62,7 +62,10 @@ pub(super) fn set(
         [] => "not recognised: no stop words are dropped (--language CODE)".to_owned(),
         [code] if requested.is_some() => format!("{code}, as requested"),
         [code] => format!("{code}, the language of most texts"),
-        _ => format!("{}: each document loses the stop words of its own", codes.join(", ")),
+        _ => format!(
+            "mostly {}: each document loses the stop words of its own language",
+            codes.join(", ")
+        ),
     };
     if is_unspaced {
         row.push_str("; words are those of a dictionary");

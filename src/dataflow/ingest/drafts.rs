@@ -196,7 +196,7 @@ pub(super) fn draft_all(
     let found = sum(worker, &found.collect::<Vec<_>>());
     if worker.index() == 0 {
         let absent = named.into_iter().zip(found).filter(|(_, found)| *found == 0);
-        absent.for_each(|((name, _), _)| process.warn(format!("no document has `{name}`")));
+        absent.for_each(|((warning, _), _)| process.warn(warning));
     }
     left_out.retain(|(_, json)| !json.is_empty());
     let left_out = sum_left_out(gather_values(worker, left_out));
@@ -242,6 +242,7 @@ fn draft(
         missing.retain(|&place| match place {
             GROUP => document.group.is_none(),
             ID => block.is_place(&document.source_id),
+            CUT => !document.source_id.ends_with("/0002"),
             place => document.metadata[place].is_none(),
         });
         draft.documents += 1;
@@ -259,17 +260,21 @@ fn draft(
     Ok((draft, left_out))
 }
 
-/// The places of group and id among the keys or columns that a job names; others are those of metadata.
+/// The places of group and id among what the job expects of documents; others are those of metadata.
 const GROUP: usize = usize::MAX;
 const ID: usize = usize::MAX - 1;
+/// The place of texts that are cut, where long ones are to be.
+const CUT: usize = usize::MAX - 2;
 
-/// Returns the keys or columns that the job names, and their places.
+/// Returns warnings that no document has a key or column that the job names, each with its place.
 fn named(settings: &CorpusSettings) -> Vec<(String, usize)> {
     let group = settings.group.iter().map(|name| (name, GROUP));
     let id = Some(&settings.id).filter(|id| !["", "id"].contains(&id.as_str()));
     let metadata = settings.metadata.iter().zip(0..);
     let all = group.chain(id.map(|name| (name, ID))).chain(metadata);
-    all.map(|(name, place)| (name.clone(), place)).collect()
+    let absent = all.map(|(name, place)| (format!("no document has `{name}`"), place));
+    let uncut = "no text is longer than the sections that texts are cut into".to_owned();
+    absent.chain(settings.sections.map(|_| (uncut, CUT))).collect()
 }
 
 /// Lets the worker that hit the error end the run, so that the user reads the cause.
