@@ -263,13 +263,17 @@ fn metadata_takes_disk_in_the_drafts_and_in_the_table() {
 }
 
 #[test]
-fn terms_that_grow_like_the_tokens_take_memory() {
+fn many_distinct_terms_take_memory_up_to_a_bound() {
     let (job, survey) = job(&[]);
     let usual = estimate(&job, &survey, 1, 2).memory.bytes("counting terms");
-    let terms = survey.tokens;
-    let random = Survey { terms, ..survey.clone() };
-    let random = estimate(&job, &random, 1, 2).memory.bytes("counting terms");
-    assert_eq!(random, TermCounter::bytes(3 * terms));
+    let of = |terms| {
+        let survey = Survey { terms, ..survey.clone() };
+        estimate(&job, &survey, 1, 2).memory.bytes("counting terms")
+    };
+    assert_eq!(of(4_000_000), TermCounter::bytes(3 * 4_000_000));
+    // The terms of both workers' folders, those in five documents, and the filter.
+    let bound = TermCounter::bytes(2 * TERMS_A_FOLDER + 2 * 3 * survey.tokens / 10) + (1 << 28);
+    assert!((TermCounter::bytes(2 * TERMS_A_FOLDER)..=bound).contains(&of(survey.tokens)));
     let fewer = Survey { terms: 1000, ..survey };
     assert_eq!(estimate(&job, &fewer, 1, 2).memory.bytes("counting terms"), usual);
 }
