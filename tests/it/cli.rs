@@ -122,7 +122,7 @@ fn a_plan_refuses_what_is_not_there_and_what_cannot_fit() {
     assert!(said.contains("help: jobs/planted.toml needs no input"), "{said}");
     if cfg!(target_os = "linux") {
         let large = "plan job.toml -w 1 --set synth.documents=1000000000000 \
-                     --set sample.fraction=1.0";
+                     --set sample.fraction=1.0 --set vocabulary.max_distinct=4294967295";
         let (code, said) = place.refused(large);
         assert_eq!(code, 65, "{said}");
         assert!(said.contains("error: this may need "), "{said}");
