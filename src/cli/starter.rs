@@ -111,7 +111,7 @@ impl Starter {
         if let Some(row) = set_sections(&mut template, &mut preview, path)? {
             rows.push(("sections", row));
             if !template.has("vocabulary.names") && !template.is_settled("vocabulary.names") {
-                let row = "kept; without the characters of novels: --set vocabulary.names=drop";
+                let row = "kept; without them, such as the characters of novels: --set vocabulary.names=drop";
                 rows.push(("names", row.to_owned()));
             }
         }
@@ -286,12 +286,13 @@ fn set_sections(
     template.remark("corpus.section_words", "The texts are long and few.");
     preview.cut(&template.job(path)?.corpus);
     Ok(Some(format!(
-        "{} of about {} words {} cut into about {} documents of {}; whole: --set corpus.section_words=0",
+        "{} of about {} words {} cut into about {} documents of {}{}",
         figures::counted(texts, "text"),
         figures::about(words),
         if texts == 1 { "is" } else { "are" },
         figures::about(preview.survey.documents),
         figures::grouped(SECTION_WORDS),
+        if texts == 1 { "" } else { "; whole: --set corpus.section_words=0" },
     )))
 }
 

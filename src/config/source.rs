@@ -30,7 +30,8 @@ fn is_inherited(path: &str) -> bool {
 
 /// Whether a key is that of the result, or has no effect.
 pub(super) fn is_of_result(path: &str) -> bool {
-    path != "model.from" && (is_inherited(path) || OF_TRAINING.contains(&section(path)))
+    !["model.from", "vocabulary.max_distinct"].contains(&path)
+        && (is_inherited(path) || OF_TRAINING.contains(&section(path)))
 }
 
 fn section(path: &str) -> &str {

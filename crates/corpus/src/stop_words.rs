@@ -98,7 +98,12 @@ impl StopList {
 
     /// Returns whether a term is on the list.
     pub fn contains(&self, term: &str) -> bool {
-        self.words.contains(term) || self.has_names && names::word_of(term).is_some()
+        self.has_word(term) || self.has_names && names::word_of(term).is_some()
+    }
+
+    /// Returns whether a term is on the list, and not merely a name.
+    pub fn has_word(&self, term: &str) -> bool {
+        self.words.contains(term)
     }
 
     /// Returns whether names are on the list.

@@ -13,7 +13,7 @@ use timely::worker::Worker;
 use super::hash_filter::HashFilter;
 use super::joiner::Joiner;
 use super::journal::{DraftFolder, count, visit_folders};
-use super::vocabulary::{Listed, stop_list, vocabulary_before};
+use super::vocabulary::{Listed, is_known, stop_list, vocabulary_before};
 use crate::dataflow::frequencies::{GrowingSums, Keep, TermKey, TermTotals, send_counts, unsigned};
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
@@ -67,8 +67,8 @@ fn find_rare(
     sums.finish(worker);
     let (stop_list, before) = (stop_list(process)?, vocabulary_before(process)?);
     Ok(Box::new(move |term, _| {
-        let is_known = || Option::as_ref(&before).is_some_and(|it| it.place(term).is_some());
-        filter.borrow().passes(term.hashed()) || stop_list.contains(term) || is_known()
+        filter.borrow().passes(term.hashed())
+            || is_known(term, &stop_list, before.as_ref().as_ref())
     }))
 }
 

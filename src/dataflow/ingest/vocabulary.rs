@@ -91,6 +91,10 @@ pub(super) fn agree(
     let mut stop_list = StopList::clone(&*stop_list(process)?);
     let before = vocabulary_before(process)?;
     let mut owned = owned_terms(totals);
+    // Which rare terms were counted, too, depends on the number of workers.
+    owned.retain(|VocabularyTerm { term, documents, .. }| {
+        *documents >= listed.min_documents || is_known(term, &stop_list, before.as_ref().as_ref())
+    });
     if stop_list.has_names() {
         add_names(worker, &owned, &mut stop_list);
     }
@@ -104,12 +108,6 @@ pub(super) fn agree(
             nth(worker, ranks, n)
         });
     }
-    let is_known = |term: &str| Option::as_ref(&before).is_some_and(|it| it.place(term).is_some());
-    owned.retain(|VocabularyTerm { term, documents, status, .. }| {
-        *documents >= listed.min_documents
-            || !matches!(status, TermStatus::Rare | TermStatus::Unknown)
-            || is_known(term)
-    });
     let counts = Counts::new(worker, &owned);
     process.forget("vocabulary.from");
     if counts.kept_and_found == 0 && worker.index() == 0 {
@@ -157,6 +155,11 @@ pub(super) fn agree(
         fingerprint: fingerprint.finish(),
     };
     Ok((OwnedTerms::new(owned, places, agreed.terms_kept as usize), agreed))
+}
+
+/// Returns whether a term is listed however rare it is.
+pub(super) fn is_known(term: &str, stop_list: &StopList, before: Option<&Vocabulary>) -> bool {
+    stop_list.has_word(term) || before.is_some_and(|before| before.place(term).is_some())
 }
 
 /// Returns the vocabulary whose terms the job keeps, if there is one; the workers of a process share it.
