@@ -31,7 +31,9 @@ fn text(document: u64) -> String {
     for place in 0..60 {
         let word = match place % 6 {
             // A name in every other document, where it occurs twice.
-            0 if document % 2 == 0 => format!("Rare{0} Rare{0}", document % 290 / 2 * 100 + place),
+            0 if document.is_multiple_of(2) => {
+                format!("Rare{0} Rare{0}", document % 290 / 2 * 100 + place)
+            }
             0 => format!("rare{}", document % 290 / 2 * 100 + place),
             1 => format!("two{}", document / 2 * 100 + place),
             2 => "new york".to_owned(),
