@@ -26,32 +26,24 @@ const EXAMPLE_LENGTH: usize = 100;
 struct BoilerplateRule {
     /// What it leaves out, in the plural.
     name: &'static str,
-    /// Whether it applies to files of a format.
-    applies: fn(&Format) -> bool,
+    /// Whether it applies to mails only, to other texts only, or to both.
+    mail: Option<bool>,
     /// Returns ranges of whole lines, ascending and disjoint.
     find: fn(&str) -> Vec<Range<usize>>,
 }
 
 /// The rules; of lines that several leave out, the first has them.
 static RULES: &[BoilerplateRule] = &[
-    BoilerplateRule {
-        name: "licences of Project Gutenberg",
-        applies: |_| true,
-        find: licence::lines,
-    },
-    BoilerplateRule { name: "encoded files", applies: |_| true, find: encoded::lines },
-    BoilerplateRule { name: "quoted mails", applies: is_mail, find: mail::quotes },
-    BoilerplateRule { name: "signatures", applies: is_mail, find: mail::signatures },
+    BoilerplateRule { name: "licences of Project Gutenberg", mail: None, find: licence::lines },
+    BoilerplateRule { name: "encoded files", mail: None, find: encoded::lines },
+    BoilerplateRule { name: "quoted mails", mail: Some(true), find: mail::quotes },
+    BoilerplateRule { name: "signatures", mail: Some(true), find: mail::signatures },
     BoilerplateRule {
         name: "running heads and page numbers",
-        applies: |format| !is_mail(format),
+        mail: Some(false),
         find: pages::lines,
     },
 ];
-
-fn is_mail(format: &Format) -> bool {
-    *format == MAIL
-}
 
 /// What a rule has left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,26 +117,36 @@ pub fn leave_out(
     let Body::Text { text, .. } = &mut document.body else {
         return Gaps::default();
     };
-    let mut found: Vec<Range<usize>> = Vec::new();
-    for rule in RULES.iter().filter(|rule| (rule.applies)(format)) {
+    let (mut found, is_mail): (Vec<Range<usize>>, _) = (Vec::new(), *format == MAIL);
+    for rule in RULES.iter().filter(|rule| rule.mail.is_none_or(|mail| mail == is_mail)) {
         let ranges = without((rule.find)(text), &found);
-        if !ranges.is_empty() {
-            LeftOut::add_lines(left_out, rule.name, text, &ranges);
-            found.extend(ranges);
-            found.sort_unstable_by_key(|range| range.start);
+        let mut all = [&found[..], &ranges].concat();
+        all.sort_unstable_by_key(|range| range.start);
+        // A mail that consists of a quotation or of what is below `-- ` says that.
+        let is_all = || rest(text, &all).all(|it| it.trim().is_empty());
+        if ranges.is_empty() || rule.mail == Some(true) && is_all() {
+            continue;
         }
+        LeftOut::add_lines(left_out, rule.name, text, &ranges);
+        found = all;
     }
-    let (mut left, mut gaps, mut end) = (String::new(), Gaps::default(), 0);
-    for range in &found {
-        left.push_str(&text[end..range.start]);
-        end = range.end;
-        gaps.0.push((left.len(), end - left.len()));
+    let (mut left, mut gaps) = (String::new(), Gaps::default());
+    for (part, range) in rest(text, &found).zip(&found) {
+        left.push_str(part);
+        gaps.0.push((left.len(), range.end - left.len()));
     }
-    if end > 0 {
-        left.push_str(&text[end..]);
+    if let Some(last) = found.last() {
+        left.push_str(&text[last.end..]);
         *text = Cow::Owned(left);
     }
     gaps
+}
+
+/// Returns what is before, between and after these ranges, which are ascending and disjoint.
+fn rest<'a>(text: &'a str, ranges: &'a [Range<usize>]) -> impl Iterator<Item = &'a str> {
+    let begins = [0].into_iter().chain(ranges.iter().map(|range| range.end));
+    let ends = ranges.iter().map(|range| range.start).chain([text.len()]);
+    begins.zip(ends).map(|(begin, end)| &text[begin..end])
 }
 
 /// Returns the ranges that meet none of the `others`; both are ascending and disjoint.

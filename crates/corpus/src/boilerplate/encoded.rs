@@ -1,4 +1,4 @@
-//! Files in the form of text: uuencoded, in base64, or in BinHex.
+//! Files in the form of text: uuencoded, in base64, in BinHex, or in the armour of OpenPGP.
 
 use std::ops::Range;
 
@@ -13,6 +13,8 @@ const LONG_LINE: usize = 60;
 const BINHEX: &[u8] = b"!\"#$%&'()*+,-012345689@ABCDEFGHIJKLMNPQRSTUVXYZ[`abcdefhijklmpqr:";
 /// Distinct bytes in a line of a code; a rule has fewer.
 const DISTINCT: u32 = 16;
+/// The most bytes of an armour of OpenPGP.
+const ARMOUR: usize = 64 << 10;
 
 /// The kind of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,8 +34,17 @@ enum CodeLine {
 /// Returns the lines of each file, with those that name it and end it.
 pub(super) fn lines(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
-    let mut run = Vec::new();
+    let (mut run, mut armour) = (Vec::new(), None);
     for line in lines_of(text) {
+        let it = &text[line.clone()];
+        if it.starts_with("-----END PGP ")
+            && let Some(begin) = armour.take().filter(|begin| line.end - begin <= ARMOUR)
+        {
+            found.retain(|code| code.end <= begin);
+            found.push(begin..line.end);
+            run.clear();
+            continue;
+        }
         let kind = kind(&text.as_bytes()[line.clone()]);
         let continues = run.last().is_none_or(|&(_, last)| match (last, kind) {
             (CodeLine::Begin, CodeLine::Uu | CodeLine::Rest) => true,
@@ -49,6 +60,10 @@ pub(super) fn lines(text: &str) -> Vec<Range<usize>> {
         }
         if !(run.is_empty() && matches!(kind, CodeLine::Rest | CodeLine::End | CodeLine::Other)) {
             run.push((line, kind));
+        } else if it.starts_with("-----BEGIN PGP SIGNED") {
+            found.push(line);
+        } else if it.starts_with("-----BEGIN PGP ") {
+            armour = Some(line.start);
         }
     }
     found.extend(code(&run));

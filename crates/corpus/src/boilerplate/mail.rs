@@ -6,10 +6,13 @@ use super::lines_of;
 use crate::formats::mail::PART;
 
 /// Ends of the line above a quotation.
-const WROTE: [&str; 10] = [
+const WROTE: [&str; 13] = [
     "wrote:",
     "writes:",
     "said:",
+    "says:",
+    "wrote...",
+    "writes...",
     "schrieb:",
     "écrit :",
     "écrit:",
@@ -23,22 +26,31 @@ const ON: [&str; 9] = ["On ", "In ", "At ", "Am ", "Le ", "El ", "Il ", "Op ", "
 /// The most lines of an attribution, and of a signature.
 const ATTRIBUTION: usize = 3;
 const SIGNATURE: usize = 12;
+/// The fewest lines of a quotation with another mark than `>`, and the most bytes of one: initials.
+const FEWEST: usize = 3;
+const MARK: usize = 12;
 
-/// Returns lines quoted from other messages, and the lines above that say whose they are.
+/// Returns lines quoted from other messages, and those that say whose they are: the ones above, and any with an address.
 pub(super) fn quotes(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
+    let mut add = |range: Range<usize>| match found.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ => found.push(range),
+    };
     // The last line that is not blank, unless it is quoted; with those before it if they may be one attribution.
     let mut above: Option<Range<usize>> = None;
-    for line in lines_of(text) {
-        let it = &text[line.clone()];
-        if it.starts_with('>') {
-            let begin = above.take().filter(|above| says_who(&text[above.clone()]));
-            found.extend(begin);
-            match found.last_mut().filter(|last| last.end == line.start) {
-                Some(last) => last.end = line.end,
-                None => found.push(line),
+    let lines: Vec<_> = lines_of(text).collect();
+    for run in lines.chunk_by(|one, other| mark(&text[one.clone()]) == mark(&text[other.clone()])) {
+        if is_quoted(run, text) {
+            above.take().filter(|above| says_who(&text[above.clone()])).map(&mut add);
+            add(run[0].start..run[run.len() - 1].end);
+            continue;
+        }
+        for line in run.iter().cloned() {
+            let it = &text[line.clone()];
+            if it.trim().is_empty() {
+                continue;
             }
-        } else if !it.trim().is_empty() {
             let is_open = |open: &Range<usize>| {
                 let begun = &text[open.clone()];
                 let is_short = begun.lines().count() < ATTRIBUTION;
@@ -46,9 +58,35 @@ pub(super) fn quotes(text: &str) -> Vec<Range<usize>> {
             };
             let begun = above.filter(is_open).filter(|_| !begins(it));
             above = Some(begun.map_or(line.start, |begun| begun.start)..line.end);
+            let has_address = |it: &str| says_who(it) && it.contains('@');
+            above.take_if(|above| has_address(&text[above.clone()])).map(&mut add);
         }
     }
     found
+}
+
+/// Returns `>`, or the other sign with which a quoted line may begin and what is before it.
+fn mark(line: &str) -> Option<&str> {
+    let start = line.trim_start_matches([' ', '\t']);
+    let end = start.find(|c: char| !c.is_ascii_alphabetic())?;
+    // `ftp>` is a prompt.
+    let are_initials = end < 3 || start.starts_with(|c: char| c.is_ascii_uppercase());
+    let is_mark =
+        are_initials && start[end..].starts_with('>') || end == 0 && start.starts_with(['|', ':']);
+    let mark = &line[..line.len() - start.len() + end + usize::from(is_mark)];
+    (is_mark && mark.len() <= MARK).then_some(if mark.starts_with('>') { ">" } else { mark })
+}
+
+/// Returns whether lines with the same mark are quoted: the sides of a box or table are marks at both ends.
+fn is_quoted(run: &[Range<usize>], text: &str) -> bool {
+    let Some(mark) = mark(&text[run[0].clone()]) else {
+        return false;
+    };
+    let is_said = |line: &Range<usize>| {
+        let said = text[line.clone()][mark.len()..].trim();
+        said.is_empty() || !said.ends_with(['|', ':'])
+    };
+    mark == ">" || run.len() >= FEWEST && run.iter().all(is_said)
 }
 
 fn begins(text: &str) -> bool {
@@ -60,7 +98,7 @@ fn says_who(line: &str) -> bool {
     WROTE.iter().any(|end| line.trim_end().ends_with(end))
 }
 
-/// Returns what is below the line `-- `, up to the end of its part, if it is short enough for a signature.
+/// Returns what is below the line `-- ` or `--`, up to the end of its part, if it is short enough for a signature.
 pub(super) fn signatures(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Option<(usize, usize)> = None;
@@ -71,7 +109,9 @@ pub(super) fn signatures(text: &str) -> Vec<Range<usize>> {
         let it = &text[line.clone()];
         if it == PART {
             close(&mut open, line.start);
-        } else if it.trim_end_matches(['\r', '\n']) == "-- " {
+        } else if it.trim_end_matches(['\r', '\n']) == "-- "
+            || it.trim_end() == "--" && open.is_none_or(|open| open.1 > SIGNATURE)
+        {
             open = Some((line.start, 0));
         } else if let Some((_, lines)) = &mut open {
             *lines += 1;

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::formats::text::TEXT;
 
@@ -37,6 +39,11 @@ fn licences_of_e_books_are_left_out_by_their_marks() {
         ),
         ("", "End of Project Gutenberg's X, by Y\nlicence"),
         ("small print\n*END*THE SMALL PRINT! FOR PUBLIC DOMAIN ETEXTS*Ver.04.29.93*END*\n", ""),
+        (
+            "small print\n**END THE SMALL PRINT! FOR PUBLIC DOMAIN ETEXTS*Ver.04.08.01*END**\n",
+            "End of this Project Gutenberg Etext of X\nlicence\n",
+        ),
+        ("*END THE SMALL PRINT! FOR*END*\n", "End of Project Gutenberg’s X, by Y\n"),
     ] {
         let text = [before, book, after].concat();
         let (left, left_out) = left(&text, &TEXT);
@@ -44,6 +51,10 @@ fn licences_of_e_books_are_left_out_by_their_marks() {
         assert_eq!((left_out[0].rule.as_str(), left_out[0].documents), (RULES[0].name, 1));
         assert_eq!(left_out[0].lines as usize, before.lines().count() + after.lines().count());
     }
+    let credits = two.replace("a\n", "\nProduced by A and\nB at C\n\nProduced by us\n");
+    assert_eq!(left(&credits, &TEXT).0, "\nProduced by us\n");
+    is_kept("End of Project Gutenberg\n");
+    is_kept("END THE SMALL PRINT! at once\n");
     is_kept("This eBook is for the use of anyone anywhere at no cost\n\nProject Gutenberg\n");
     // Too much for a licence.
     let long = "text\n".repeat(LONG) + "*** START OF THE PROJECT GUTENBERG EBOOK X ***\n";
@@ -65,6 +76,9 @@ fn encoded_files_are_left_out() {
         base64.replace("YWJj\n=ab1C", "YWJjYQ=="),
         "GhQ!QSQBUC!!@SQUU(QSCfPhGhL(H+HCL&KjQTU)LDH)HBL*UCUCJ!U@GQ9hGiKK\n".repeat(3),
         named.replace('\n', "\r\n"),
+        format!(
+            "-----BEGIN PGP SIGNATURE-----\nVersion: 2.2\n\n{base64}-----END PGP SIGNATURE-----\n"
+        ),
     ] {
         let (left, left_out) = left(&["before\n", &code, "after\n"].concat(), &TEXT);
         assert_eq!(left, "before\nafter\n", "{code}");
@@ -73,6 +87,9 @@ fn encoded_files_are_left_out() {
     }
     let shout = "MANY PEOPLE IN THIS GROUP SHOUT ALL OF THE TIME, DON'T THEY??\n".repeat(5);
     is_kept(&shout);
+    let signed = "-----BEGIN PGP SIGNED MESSAGE-----\n\nYes.\n";
+    assert_eq!(left(signed, &TEXT).0, "\nYes.\n");
+    is_kept("-----BEGIN PGP MESSAGE-----\nand no end\n");
     is_kept("begin 644 things\nand end\nthem\nend\n");
     is_kept(&("-".repeat(70) + "\n").repeat(5));
     is_kept(&"https://example.org/a/very/long/address/of/something?query=1&page=22222\n".repeat(4));
@@ -99,7 +116,15 @@ fn running_heads_and_page_numbers_are_left_out() {
         (|page| ["".into(), format!("\n{}\n\n", page + 11)]) as fn(usize) -> [String; 2],
         |page| ["".into(), format!("\n- {page} -\n")],
         |page| ["".into(), format!("\n[{page}]\n\nPRIDE AND PREJUDICE\n\n")],
+        |page| ["".into(), format!("[Pg {page}]\n\n")],
         |page| [format!("\u{c}Pride and Prejudice {page}\n"), "\n".into()],
+        |page| [format!("\u{c}Pride and Prejudice{}{page}\n", " ".repeat(90)), "\n".into()],
+        |page| {
+            [
+                "".into(),
+                format!("\n{}\nPRIDE AND PREJ{}DICE\n\n", page, &"UUVUUUUOU"[page - 1..page]),
+            ]
+        },
         |page| {
             [
                 "".into(),
@@ -136,6 +161,40 @@ fn refrains_speakers_headings_and_lists_are_kept() {
     is_kept(&pages(9, |page| [format!("\n{page}.\n\n"), "and all was well.\n".into()]));
     is_kept(&(1..2000).map(|number| format!("{number}\n\nitem\n\n")).collect::<String>());
     is_kept(&pages(9, |page| ["".into(), format!("\n{}\n", 1900 - page)]));
+    is_kept(&pages(9, |page| ["".into(), format!("\nAddison, {}, {}\n", page, page * 2)]));
+}
+
+/// Returns the head of a left or a right page.
+fn head(page: usize, chapter: usize) -> String {
+    if page.is_multiple_of(2) {
+        format!("{page}   PRIDE AND PREJUDICE")
+    } else {
+        format!("CHAPTER {} {page}", ["I", "II", "III"][chapter])
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn only_heads_with_their_numbers_are_left_out(
+        first in 1..900usize,
+        has_head in prop::collection::vec(prop::bool::weighted(0.9), 40..60),
+        line in "[a-z]{30,60}( [a-z]{1,9}){1,3}[.,]?",
+    ) {
+        let text: String = (0..has_head.len())
+            .map(|page| {
+                let lines = format!("{line}\n").repeat(30);
+                let title = if page % 20 == 0 { "\nCHAPTER II\n\n" } else { "" };
+                let head = has_head[page].then(|| head(first + page, page / 20));
+                format!("{}\n\n{title}{lines}", head.unwrap_or_default())
+            })
+            .collect();
+        let (found, left_out) = left(&text, &TEXT);
+        let is_text = |line: &&str| !line.contains(|c: char| c.is_ascii_digit());
+        let [found, text] = [&found, &text].map(|it| it.lines().filter(is_text).collect::<Vec<_>>());
+        prop_assert_eq!(found, text);
+        prop_assert!(line.ends_with('.') || left_out[0].lines > 15);
+    }
 }
 
 #[test]
@@ -152,8 +211,26 @@ fn quotations_and_signatures_are_left_out_of_mail_only() {
     assert_eq!(left(wrapped, &MAIL).0, "In 1999 I said:\nno.\n\nyes\n");
     let prose = "On Monday we met\nand Ann wrote:\n> quoted\n";
     assert_eq!(left(prose, &MAIL).0, "On Monday we met\n");
-    let all = "> a\n> b\n";
-    assert_eq!(left(all, &MAIL).0, "");
+    // What a mail consists of is its text.
+    for all in ["> a\n> b\n", "\n-- \nYes.\n"] {
+        assert_eq!(left(all, &MAIL).0, all);
+    }
+    assert_eq!(left("> a\n\n-- \nYes.\n", &MAIL).0, "\n-- \nYes.\n");
+    for marks in [[" > "; 3], ["|> "; 3], [": "; 3], ["JS> "; 3], [" Ann> "; 3]] {
+        let quotation = marks.map(|mark| format!("{mark}quoted, by\n")).concat();
+        let mail = format!("Ann (a@x) writes...\n{quotation}No.\n--\nBob\n");
+        assert_eq!(left(&mail, &MAIL).0, "No.\n", "{mail}");
+    }
+    assert_eq!(left("In article <1@x>, a@y\n(Ann) writes:\n\nNo.\n", &MAIL).0, "\nNo.\n");
+    for text in [
+        "a\n: one\n: two\nb\n",
+        "| a  | b |\n| c  | d |\n| e  | f |\n",
+        "ftp> cd pub\nftp> ascii\nftp> get it\n",
+        "The Bible says:\nso\n",
+        "--\n\u{20}--\n--no\n",
+    ] {
+        assert_eq!(left(text, &MAIL).0, text);
+    }
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn the_part_that_has_text_is_read() {
         (alternative("&nbsp;\n"), "one\n\ntwo\n"),
         (alternative("\u{a0}\n-- \n"), "one\n\ntwo\n"),
         (alternative("plain"), "plain\n"),
-        (alternative("> only quoted"), ""),
+        (alternative("> only quoted"), "> only quoted\n"),
         (of_parts("alternative", &[&shown, &html]), "shown\n"),
         (of_parts("alternative", &[PLAIN, &html]), "html\n"),
         (of_parts("mixed", &[&shown, attached]), "shown\n"),
