@@ -380,8 +380,9 @@ pub const TERMS_A_FOLDER: u64 = 1 << 22;
 /// The most bytes of a worker's filter.
 const MOST_BUCKETS: u64 = 1 << 28;
 
-/// Returns the bytes in which a worker finds out which of so many distinct terms can be in `min_documents` documents: with
-/// most terms in one or two, those of a byte are in fewer than a quarter as many, on average.
+/// Returns the size in bytes of the filter by which a worker finds the terms that can be in `min_documents` documents,
+/// given the number of its distinct terms. If most terms are in one or two documents, the terms of a byte are together in
+/// fewer than `min_documents` / 4, on average.
 pub fn filter_bytes(distinct: u64, min_documents: u64) -> u64 {
     (8 * distinct / min_documents).next_power_of_two().clamp(2, MOST_BUCKETS)
 }

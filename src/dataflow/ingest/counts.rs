@@ -1,8 +1,8 @@
 //! Counts the terms of the drafts, at the workers that own them.
 //!
-//! If there are more distinct terms than `vocabulary.max_distinct`, about, the owners first find out which of them can be
-//! in `vocabulary.min_documents` documents, and only these are counted. What the others need is a byte or two each, of
-//! the owner's filter: most distinct words of scanned print are errors that occur once.
+//! If the collection has more than about `vocabulary.max_distinct` distinct terms, the owners first find the terms that
+//! can be in `vocabulary.min_documents` documents, and count only these. Each of the others takes a byte or two of its
+//! owner's filter: most distinct words of scanned print are errors that occur once.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -43,7 +43,8 @@ pub(super) fn count_terms(
     Ok(sums)
 }
 
-/// Returns whether a term of this worker may be listed, having seen the counts of all workers.
+/// Sends the counts of all workers to the filters of the owners. Returns whether a term that this worker owns may be
+/// listed.
 fn find_rare(
     worker: &mut Worker,
     process: &Process,
