@@ -42,6 +42,7 @@ SOME = [
     "topic_concentration",
     "topic_correlations",
     "topic_nodes",
+    "topic_passages",
     "topic_trends",
 ]
 # Types that every reader supports; lists contain strings.

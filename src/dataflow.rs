@@ -16,6 +16,7 @@ pub mod ingest;
 pub(crate) mod joint;
 mod merge;
 mod outbox;
+mod passages;
 pub mod process;
 pub mod process_model;
 pub(crate) mod project;

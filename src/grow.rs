@@ -209,10 +209,13 @@ impl GrowingResult {
     /// A table or a shard cannot be read.
     pub(crate) fn duplicates(&self) -> Result<Duplicates, Failure> {
         let mut new: Vec<(String, u64)> = Vec::new();
-        OpenedResult::at(&self.added).for_each_document(Columns::All, |number, document| {
-            new.push((document.source_id.clone(), number));
-            Ok(())
-        })?;
+        OpenedResult::at(&self.added).for_each_document(
+            Columns::WithoutTexts,
+            |number, document| {
+                new.push((document.source_id.clone(), number));
+                Ok(())
+            },
+        )?;
         let ids = new.iter().map(|(id, _)| id.clone()).collect();
         let Selected { numbers: known, ids, .. } =
             Selection { ids: Some(ids), conditions: Vec::new() }.of(&self.result)?;

@@ -26,7 +26,8 @@ use crate::tables::drift::DriftRow;
 use crate::tables::output::{JOB_FILE, Output, is_gone};
 use crate::tables::phi::PublishedPhi;
 use crate::tables::read::table_schema;
-use crate::tables::records::rows;
+use crate::tables::records::{records, rows};
+use crate::tables::topic_passages::TopicPassageRow;
 use crate::tables::topics::topic_lines;
 use crate::tables::training_log::{CurvePoint, training_curve};
 use crate::tables::vocabulary::kept_terms;
@@ -35,7 +36,7 @@ use bounds::Bounds;
 pub(crate) use bounds::clip;
 use corpus::DocumentStatus;
 use corpus::collection::{COLLECTION_FILE, Collection};
-use data::{Facts, PageDrift, ReportData};
+use data::{Facts, PageDrift, PageTopic, ReportData};
 
 /// What the model was trained on, of the record of training.
 #[derive(Deserialize)]
@@ -45,13 +46,14 @@ struct TrainedOn {
 }
 
 /// The tables that are read whole.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "drift",
     "evaluation",
     "labels",
     "topic_changes",
     "topic_concentration",
     "topic_documents",
+    "topic_passages",
     "topic_terms",
     "topic_trends",
     "topics",
@@ -98,7 +100,8 @@ pub(crate) fn report(output: &Output, parts: &[u64], threads: usize) -> Result<S
     warnings.extend(warnings::of_documents(&collection.documents_by_status));
     warnings.iter_mut().for_each(|warning| warning.topics.truncate(bounds::NAMED_TOPICS));
     let (phi, kept) = (PublishedPhi::read(root)?, kept_terms(root)?);
-    let (topics, terms) = topics::topics(lines, &phi, &kept, of_topics, &bounds);
+    let (mut topics, terms) = topics::topics(lines, &phi, &kept, of_topics, &bounds);
+    passages(root, &mut topics.topics, &bounds)?;
     Ok(page::page(&ReportData {
         facts: facts(root, &collection)?,
         warnings,
@@ -124,6 +127,21 @@ fn shown_columns(collection: &Collection) -> Vec<String> {
     columns
 }
 
+/// Adds the passages of the first documents of each topic.
+fn passages(root: &Path, topics: &mut [PageTopic], bounds: &Bounds) -> Result<(), Failure> {
+    let is_shown = |row: &TopicPassageRow| row.rank as usize <= bounds.passages;
+    for row in records(root)?.only(is_shown)? {
+        let place = row.rank as usize;
+        if let Some(topic) = topics.get_mut(row.topic as usize) {
+            topic.passages.resize(place, None);
+            topic.passage_words.resize(place, Vec::new());
+            topic.passages[place - 1] = Some(row.passage);
+            topic.passage_words[place - 1] = row.words;
+        }
+    }
+    Ok(())
+}
+
 fn facts(root: &Path, collection: &Collection) -> Result<Facts, Failure> {
     let written = table_schema(&root.join("topics"))?.metadata;
     let written: BTreeMap<String, String> = written.into_iter().collect();
@@ -132,8 +150,13 @@ fn facts(root: &Path, collection: &Collection) -> Result<Facts, Failure> {
         let count = *collection.documents_by_status.get(status.name())?;
         (count > 0).then(|| (status.name().to_owned(), count))
     });
+    let job = saved_job(root);
+    let of_job = |section: &str, key: &str| job.get(section).and_then(|it| it.get(key)).cloned();
     Ok(Facts {
-        inputs: inputs(root, collection),
+        inputs: inputs(of_job("corpus", "input"), collection),
+        link: of_job("output", "link")
+            .and_then(|link| link.as_str().map(str::to_owned))
+            .filter(|link| !link.is_empty()),
         documents: collection.documents,
         documents_with_terms: collection.documents_with_terms,
         statuses: statuses.collect(),
@@ -149,12 +172,15 @@ fn facts(root: &Path, collection: &Collection) -> Result<Facts, Failure> {
     })
 }
 
-/// Returns the last path segments of `corpus.input` in the saved job, if it can be read, and of what was added.
-fn inputs(root: &Path, collection: &Collection) -> Vec<String> {
+/// Returns the saved job, if it can be read.
+fn saved_job(root: &Path) -> toml::Table {
     let text = std::fs::read_to_string(root.join(JOB_FILE)).unwrap_or_default();
-    let job: toml::Table = text.parse().unwrap_or_default();
-    let input = job.get("corpus").and_then(|corpus| corpus.get("input"));
-    let all = match input {
+    text.parse().unwrap_or_default()
+}
+
+/// Returns the last path segments of `corpus.input` and of what was added.
+fn inputs(input: Option<toml::Value>, collection: &Collection) -> Vec<String> {
+    let all = match &input {
         Some(toml::Value::Array(all)) => all.iter().collect(),
         other => other.into_iter().collect::<Vec<_>>(),
     };

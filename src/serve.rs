@@ -11,7 +11,7 @@
 //! and a line is answered without waiting for the next one.
 
 pub(crate) mod answer;
-mod bag;
+
 pub(crate) mod flow;
 mod model;
 

@@ -82,6 +82,7 @@ tables! {
     pub(crate) topic_correlations TopicCorrelationRow summed;
     pub(crate) topic_documents TopicDocumentRow;
     pub(crate) topic_nodes TopicNodeRow;
+    pub(crate) topic_passages TopicPassageRow;
     pub(crate) topic_scores TopicScoreRow;
     pub(crate) topic_term_diagnostics TopicTermDiagnosticsRow;
     pub(crate) topic_terms TopicTermRow;

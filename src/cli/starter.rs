@@ -115,6 +115,10 @@ impl Starter {
                 rows.push(("names", row.to_owned()));
             }
         }
+        let has_text = |word: &&str| formats::named(word).is_some_and(|format| !format.is_counts);
+        if asked.corpus.counts.is_none() && preview.formats.iter().any(|word| has_text(&word)) {
+            template.set("corpus.snippets", "passage")?;
+        }
         rows.push(("topics", sizes(&mut template, &preview, args, path)?));
         let counted = template.job(path)?;
         preview.count_tokens(&counted)?;
@@ -359,6 +363,9 @@ fn set_columns(
             if !template.has("project.trends") {
                 template.set("project.trends", vec!["year"])?;
             }
+        }
+        if !template.has("output.link") {
+            template.set("output.link", "https://hdl.handle.net/2027/{group_id}")?;
         }
         let id = id_without_text(preview, asked);
         return Ok(vec![("id", id), ("metadata", VOLUME_METADATA.join(", "))]);

@@ -381,6 +381,19 @@ impl Values {
             }
             columns.extend(is_added.then(|| column.to_owned()));
         }
+        let link: Option<String> = self.get("output.link");
+        let link = link.unwrap_or_default();
+        let is_known = |name: &str| {
+            ["source_id", "group_id"].contains(&name) || columns.iter().any(|it| it == name)
+        };
+        let is_address = link.starts_with("https://") || link.starts_with("http://");
+        if !link.is_empty() && !(is_address && placeholders(&link).all(is_known)) {
+            source.refuse(
+                "output.link",
+                "an address that begins with https:// or http://, with {source_id}, {group_id} or a column of \
+                 corpus.metadata in braces",
+            )?;
+        }
         let trends: Vec<String> = self.get("project.trends");
         if trends.iter().all(|name| columns.contains(name)) {
             return Ok(());
@@ -417,6 +430,12 @@ impl Values {
         }
         Ok(())
     }
+}
+
+/// Returns what is in braces in a link.
+fn placeholders(link: &str) -> impl Iterator<Item = &str> {
+    let behind = link.split('{').skip(1);
+    behind.map(|rest| rest.split_once('}').map_or("", |(name, _)| name))
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use crate::tables::records;
 use crate::tables::topic_changes::TopicChangeRow;
 use crate::tables::topic_concentration::TopicConcentrationRow;
 use crate::tables::topic_nodes::TopicNodeRow;
+use crate::tables::topic_passages::TopicPassageRow;
 use crate::tables::topic_terms::TopicTermRow;
 use crate::tables::topics::{FinishedTopics, TopicLine};
 use crate::tables::training_log::TrainingLogRow;
@@ -28,6 +29,7 @@ use crate::tables::vocabulary::VocabularyRow;
 use crate::tables::warnings;
 use crate::tables::{FileMetadata, Manifest, PartInfo, Row, TABLES};
 use corpus::collection::Collection;
+use corpus::settings::Snippets;
 use corpus::synth::read_answer;
 use corpus::vocabulary::Vocabulary;
 use lda::evaluate::TermDistribution;
@@ -57,6 +59,8 @@ pub(crate) struct Finished<'a> {
     pub(crate) projected: Option<&'a Projected>,
     /// For each topic, the nodes of the prior's tree that have tokens; none without a tree.
     pub(crate) nodes: Vec<Vec<PublishedNode>>,
+    /// The passages of the documents of each topic.
+    pub(crate) passages: Vec<TopicPassageRow>,
 }
 
 /// Writes the remaining tables and declares the output complete.
@@ -112,6 +116,9 @@ pub(crate) fn finish(
     if let Some(tree) = &priors.tree {
         finisher.write(TopicNodeRow::all(tree, &finished.nodes, &vocabulary))?;
     }
+    if job.corpus.snippets != Snippets::None && projected.is_some() {
+        finisher.write(finished.passages.iter().cloned())?;
+    }
     if job.phrases.detection.is_some() {
         finisher.write(PhraseRow::all(&collection.phrases))?;
     }
@@ -135,7 +142,7 @@ pub(crate) fn finish(
 }
 
 /// Returns the path of the first part of a table.
-fn first_part<R: Row>() -> String {
+pub(super) fn first_part<R: Row>() -> String {
     format!("{}/{}", R::SPEC.name, part_name(0))
 }
 

@@ -17,6 +17,7 @@ use super::finish::{self, OF_TRAINING};
 use super::gather::{barrier, sum};
 use super::ingest::{Ingested, check_input, ingest, read_collection};
 use super::joint::{JointPlan, sample_together};
+use super::passages::passages;
 use super::process::{Process, Tickets, other_settings};
 use super::project::{
     ProjectPlan, Projected, StoredSums, Trends, are_complete, project, stored_sums, trend_columns,
@@ -121,13 +122,15 @@ impl Run<'_> {
             }
             None => None,
         };
+        let topics = &*self.topics(&model)?;
+        let passages = passages(worker, self.process, &collection, topics, projected.as_ref())?;
         if worker.index() == 0 {
-            let topics = &*self.topics(&model)?;
             let finished = finish::Finished {
                 collection: &collection,
                 metadata: &metadata,
                 projected: projected.as_ref(),
                 nodes: model.nodes(),
+                passages,
             };
             finish::finish(self.process, &finished, &model.priors, topics, &mut summary)?;
         }

@@ -52,7 +52,7 @@ pub(super) fn write(result: &OpenedResult, sink: &Sink) -> Result<(), Failure> {
             write!(out, " {alpha}")?;
         }
         writeln!(out, "\n#beta : {}", priors.eta)?;
-        result.for_each_document(Columns::All, |number, document| {
+        result.for_each_document(Columns::WithoutTexts, |number, document| {
             let assigned = drawing.assign(number, document)?;
             let name = word(&document.source_id);
             for (place, &(term, topic)) in assigned.iter().enumerate() {

@@ -18,7 +18,7 @@ use crate::tables::output::{NOTES_FOLDER, Output, part_name};
 use corpus::collection::{COLLECTION_FILE, Collection, Generation, SampledDocuments, ShardEntry};
 use corpus::sample::{SampleRule, SmallestKeys};
 use corpus::settings::SampleSize;
-use corpus::shard::{Columns, ShardCompression, ShardWriter};
+use corpus::shard::{Columns, ShardColumns, ShardCompression, ShardWriter};
 use corpus::vocabulary::TermStatus;
 use corpus::vocabulary_file::{VOCABULARY_FILE, VocabularyWriter};
 use corpus::{DocumentStatus, Sections, ShardDocument};
@@ -162,7 +162,8 @@ impl GrowingResult {
         let mut retraction = Retraction::default();
         let (mut shards, mut stays) = (Vec::with_capacity(made_of.len()), Vec::new());
         let mut missing_sections = 0;
-        let rewriting = Rewriting { leaving, columns: &collection.metadata };
+        let rewriting =
+            Rewriting { leaving, columns: job.corpus.shard_columns(&collection.metadata) };
         for (number, sources) in made_of.iter().enumerate() {
             let name = Collection::shard_name(number);
             match &sources[..] {
@@ -311,8 +312,7 @@ fn first_merged(collection: &Collection, new: &[ShardEntry]) -> usize {
 struct Rewriting<'a> {
     /// The numbers of the documents that leave.
     leaving: &'a BTreeSet<u64>,
-    /// The names of the columns of metadata.
-    columns: &'a [String],
+    columns: ShardColumns<'a>,
 }
 
 impl Rewriting<'_> {
@@ -335,7 +335,7 @@ impl Rewriting<'_> {
         let mut document = ShardDocument::default();
         let empty = ShardDocument {
             status: DocumentStatus::Removed,
-            metadata: vec![None; self.columns.len()],
+            metadata: vec![None; self.columns.metadata.len()],
             ..ShardDocument::default()
         };
         let (_, first) = sources[0];

@@ -15,7 +15,7 @@ use crate::result::OpenedResult;
 use crate::tables::output::Output;
 use crate::tables::parts::visit_pieces;
 use corpus::collection::{COLLECTION_FILE, Collection, Generation, ShardEntry};
-use corpus::shard::{Columns, ShardCompression, ShardWriter};
+use corpus::shard::{Columns, ShardColumns, ShardCompression, ShardWriter};
 use corpus::stop_words::StopList;
 use corpus::vocabulary::{
     Fingerprint, Rank, TermMap, TermStatus, Vocabulary, VocabularyTerm, destination, names_among,
@@ -103,7 +103,7 @@ impl GrowingResult {
                 &self.result.join(&name),
                 &collection.shards[number],
                 &map,
-                &collection.metadata,
+                job.corpus.shard_columns(&collection.metadata),
                 &temporary,
             )?;
             output.publish(&temporary, &name)?;
@@ -208,7 +208,7 @@ fn renumber_shard(
     from: &Path,
     entry: &ShardEntry,
     map: &TermMap,
-    columns: &[String],
+    columns: ShardColumns<'_>,
     to: &Path,
 ) -> Result<RenumberedShard, Failure> {
     let mut reader = entry.open(from, Columns::All)?;

@@ -27,13 +27,19 @@ pub(super) struct Bounds {
     pub(crate) terms: usize,
     /// Documents of a topic.
     pub(crate) documents: usize,
+    /// Of these, documents with a passage, which takes some 400 bytes.
+    pub(crate) passages: usize,
 }
 
 impl Bounds {
     /// Returns the bounds of a report with K topics.
     pub(crate) fn of(topics: usize) -> Self {
         let share = |budget: usize| budget / topics.max(1);
-        Self { terms: share(30_000).clamp(10, 30), documents: share(20_000).clamp(5, 20) }
+        Self {
+            terms: share(30_000).clamp(10, 30),
+            documents: share(20_000).clamp(5, 20),
+            passages: share(1_500).clamp(2, 20),
+        }
     }
 }
 
@@ -53,12 +59,12 @@ mod tests {
     fn many_topics_show_less_each_and_never_nothing() {
         let shown = |topics| {
             let bounds = Bounds::of(topics);
-            (bounds.terms, bounds.documents)
+            (bounds.terms, bounds.documents, bounds.passages)
         };
-        assert_eq!(shown(0), (30, 20));
-        assert_eq!(shown(1000), (30, 20));
-        assert_eq!(shown(2000), (15, 10));
-        assert_eq!(shown(65_535), (10, 5));
+        assert_eq!(shown(0), (30, 20, 20));
+        assert_eq!(shown(300), (30, 20, 5));
+        assert_eq!(shown(2000), (15, 10, 2));
+        assert_eq!(shown(65_535), (10, 5, 2));
     }
 
     #[test]

@@ -33,6 +33,9 @@ pub(super) struct ReportData {
 #[derive(Debug, Serialize)]
 pub(super) struct Facts {
     pub(crate) inputs: Vec<String>,
+    /// The address of a document, with names of columns in braces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) link: Option<String>,
     pub(crate) documents: u64,
     pub(crate) documents_with_terms: u64,
     /// Name and number of documents of each status that occurs.
@@ -61,6 +64,11 @@ pub(super) struct PageTopic {
     pub(crate) terms: Vec<u32>,
     /// Document (a place in `documents`) and its share in thousandths, alternating; largest first.
     pub(crate) documents: Vec<u32>,
+    /// The passages of the first of these documents, and the words of each that are the topic's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) passages: Vec<Option<String>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) passage_words: Vec<Vec<String>>,
 }
 
 /// The terms that any topic shows, the most frequent first.

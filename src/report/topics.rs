@@ -53,6 +53,7 @@ pub(super) fn topics(
             .flat_map(|&(term, log)| [places[&term], (-1000.0 * log).round() as u32])
             .collect(),
         documents: std::mem::take(&mut documents[number]),
+        ..PageTopic::default()
     };
     let topics = MappedTopics {
         topics: lines.into_iter().enumerate().map(topic).collect(),

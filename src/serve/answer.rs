@@ -3,11 +3,11 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::bag::Bagger;
 use super::{DocumentLine, StreamModel};
 use crate::dataflow::project::{Projecting, project_document};
 use crate::failure::Failure;
 use crate::tables::documents::DocumentRow;
+use corpus::bagger::Bagger;
 use corpus::boilerplate::leave_out;
 use corpus::formats::cutter::Piece;
 use corpus::formats::json::{JSON_LINES, LineReader};

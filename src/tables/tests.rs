@@ -31,6 +31,7 @@ use super::parts::{Batches, footer, part_files};
 use super::phrases::PhraseRow;
 use super::predictions::PredictionRow;
 use super::topic_documents::TopicDocumentRow;
+use super::topic_passages::TopicPassageRow;
 use super::topic_terms::TopicTermRow;
 use super::topics::TopicRow;
 use super::vocabulary::VocabularyRow;
@@ -160,7 +161,15 @@ fn write_topics(output: &Output) {
         source_id: "document 5".to_owned(),
         weight: 0.7,
     });
-    part!(output, "topic_documents", rows);
+    part!(output, "topic_documents", rows.clone());
+    let rows = rows.map(|TopicDocumentRow { topic, rank, doc_id, .. }| TopicPassageRow {
+        topic,
+        rank,
+        doc_id,
+        passage: "A gold bank.".to_owned(),
+        words: vec!["gold".to_owned()],
+    });
+    part!(output, "topic_passages", rows);
     let kept = terms.iter().enumerate().map(|(id, term)| VocabularyRow {
         term_id: Some(id as i32),
         term: term.clone(),

@@ -9,6 +9,7 @@ const JOB: &str = r#"
 input = "a-old.jsonl"
 group = "section"
 metadata = ["year"]
+snippets = "passage"
 block_mib = 0.02
 [phrases]
 detect = true
@@ -32,6 +33,7 @@ pub const PROJECTED: &str = r#"
 input = "a-old.jsonl"
 group = "section"
 metadata = ["year"]
+snippets = "passage"
 block_mib = 0.02
 [model]
 from = "old"

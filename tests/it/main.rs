@@ -46,6 +46,7 @@ mod observe;
 mod others;
 mod pages;
 mod parsers;
+mod passages;
 mod phrases;
 mod rare_terms;
 mod remove;

@@ -194,6 +194,8 @@ pub struct ShardDocument {
     pub stopped_counts: Vec<u32>,
     /// The number of the earlier document that it nearly repeats: it is not counted in the vocabulary, nor trained on.
     pub duplicate_of: Option<u64>,
+    /// Its text, or the beginning of it, if the job keeps texts.
+    pub text: Option<String>,
     /// Its [`Signature`](crate::minhash::Signature), in drafts only; empty without one.
     pub signature: Vec<u8>,
 }

@@ -10,6 +10,8 @@ use super::document::{Body, DocumentStatus, RawDocument, ShardDocument, set};
 use super::language::nearest;
 use super::minhash::{Hashed, MinHash};
 use super::names;
+use super::passages::beginning;
+use super::settings::Snippets;
 use super::stop_words::StopWordsByLanguage;
 use super::terms::TermCounter;
 use super::tokenizer::Tokenizer;
@@ -49,6 +51,8 @@ pub struct Drafter {
     sequence: Vec<u32>,
     /// The bins of the document being drafted, if it gets a signature.
     hashes: Option<Box<MinHash>>,
+    /// What is kept of each text.
+    snippets: Snippets,
 }
 
 impl Drafter {
@@ -62,6 +66,7 @@ impl Drafter {
             keeps_order: false,
             sequence: Vec::new(),
             hashes: None,
+            snippets: Snippets::None,
         }
     }
 
@@ -93,6 +98,13 @@ impl Drafter {
         self
     }
 
+    /// Keeps texts, or the beginnings of them.
+    #[must_use]
+    pub fn keeping(mut self, snippets: Snippets) -> Self {
+        self.snippets = snippets;
+        self
+    }
+
     /// Writes the document over `out`, reusing its buffers. Its terms are local ids of [`terms`](Self::terms), in
     /// no particular order; `tokens_stopped` is 0 until the vocabulary is known.
     pub fn draft(&mut self, raw: RawDocument<'_>, out: &mut ShardDocument) {
@@ -109,6 +121,11 @@ impl Drafter {
         let mut named = BTreeMap::new();
         let read = |repaired| if repaired { DocumentStatus::Repaired } else { DocumentStatus::Ok };
         let is_counted = matches!(raw.body, Body::Counts { .. });
+        out.text = match (&raw.body, self.snippets) {
+            (Body::Text { text, .. }, Snippets::Start) => Some(beginning(text)),
+            (Body::Text { text, .. }, Snippets::Passage) => Some(text.to_string()),
+            _ => None,
+        };
         let status = match raw.body {
             Body::Text { text, repaired } => {
                 self.count_text(&text);

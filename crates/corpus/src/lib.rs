@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod bagger;
 pub mod block;
 pub mod boilerplate;
 pub mod cells;
@@ -20,6 +21,7 @@ pub mod memo;
 pub mod minhash;
 pub mod minibatches;
 pub mod names;
+pub mod passages;
 pub mod phrases;
 pub mod sample;
 mod sections;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::encoding::TextEncoding;
 use super::language;
+use super::shard::ShardColumns;
 
 /// The treatment of a file that ends in the middle (a truncated gzip, a read error).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -53,6 +54,19 @@ pub enum Boilerplate {
     Auto,
     /// They are text like any other.
     Keep,
+}
+
+/// What is kept of the texts, to be shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Snippets {
+    /// Nothing.
+    #[default]
+    None,
+    /// The first [`PASSAGE_CHARS`](crate::passages::PASSAGE_CHARS) characters.
+    Start,
+    /// The whole texts, of which passages are shown.
+    Passage,
 }
 
 /// Section `[corpus]` of a job.
@@ -112,6 +126,8 @@ pub struct CorpusSettings {
     pub duplicates: Repetitions,
     /// The least resemblance of documents that repeat each other.
     pub duplicate_similarity: f64,
+    /// What is kept of the texts.
+    pub snippets: Snippets,
     /// Section `[htrc]`.
     pub htrc: HtrcSettings,
 }
@@ -123,6 +139,11 @@ impl CorpusSettings {
         let start = self.sections.map(|_| TextSection::COLUMN.to_owned());
         let language = self.languages.as_ref().map(|_| language::COLUMN.to_owned());
         self.metadata.iter().cloned().chain(start).chain(language).collect()
+    }
+
+    /// Returns the columns of a shard; `metadata` are those of a document.
+    pub fn shard_columns<'a>(&self, metadata: &'a [String]) -> ShardColumns<'a> {
+        ShardColumns { metadata, has_texts: self.snippets != Snippets::None }
     }
 
     /// Returns whether documents have groups whatever their files are.

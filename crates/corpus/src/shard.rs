@@ -70,6 +70,8 @@ const FIXED_COLUMNS: [&str; 12] = [
 ];
 /// The fixed columns that are lists, in pairs: ids and counts.
 const LISTS: Range<usize> = 5..11;
+/// The column after the metadata, if texts are kept.
+const TEXT: &str = "text";
 /// The last column of drafts, which shards lack.
 const SIGNATURE: &str = "signature";
 
@@ -145,6 +147,10 @@ mod tests;
 pub enum Columns {
     /// Everything but signatures.
     All,
+    /// Everything but signatures and texts.
+    WithoutTexts,
+    /// `terms`, `counts` and texts.
+    Texts,
     /// `terms` and `counts`.
     Counts,
     /// Like `Counts`, and the metadata column at this index; the others are `None`.
@@ -242,11 +248,13 @@ impl ShardReader {
         let first = FIXED_COLUMNS.len();
         let metadata = first..first + self.metadata_names.len();
         let roots: Vec<usize> = match self.columns {
-            Columns::All => (0..metadata.end).collect(),
+            Columns::All => (0..metadata.end).chain(self.place_of(TEXT)).collect(),
+            Columns::WithoutTexts => (0..metadata.end).collect(),
+            Columns::Texts => [5, 6].into_iter().chain(self.place_of(TEXT)).collect(),
             Columns::Counts => vec![5, 6],
             Columns::CountsAnd(place) => vec![5, 6, first + place],
             Columns::Metadata => metadata.collect(),
-            Columns::Signatures => vec![metadata.end],
+            Columns::Signatures => self.place_of(SIGNATURE).into_iter().collect(),
             Columns::Status => Vec::new(),
         };
         let roots = roots.into_iter().chain([2, first - 1]);
@@ -257,6 +265,11 @@ impl ShardReader {
             .with_projection(mask)
             .build()
             .map_err(|e| reading(&self.path, e))
+    }
+
+    /// Returns the place of a column that not all shards have.
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.footer.schema().fields().iter().position(|field| field.name() == name)
     }
 }
 
@@ -290,7 +303,7 @@ fn check_schema(path: &Path, footer: &ArrowReaderMetadata) -> Result<Vec<String>
         }
     }
     let names = fields.iter().skip(FIXED_COLUMNS.len()).map(|field| field.name());
-    let names = names.filter(|name| *name != SIGNATURE).map(|name| {
+    let names = names.filter(|name| ![TEXT, SIGNATURE].contains(&name.as_str())).map(|name| {
         name.strip_prefix(METADATA_PREFIX)
             .map(str::to_owned)
             .ok_or_else(|| not_a_shard(path, format!("unknown column {name}")))
@@ -309,6 +322,7 @@ struct ShardBatch {
     /// Those of [`LISTS`].
     lists: [[Option<Lists>; 2]; 3],
     duplicate_of: Int64Array,
+    text: Option<StringArray>,
     signature: Option<BinaryArray>,
     /// By index; empty if none was requested.
     metadata: Vec<Option<StringArray>>,
@@ -340,6 +354,7 @@ impl ShardBatch {
             tokens: [column(batch, "tokens_total")?, column(batch, "tokens_stopped")?],
             lists,
             duplicate_of: column(batch, "duplicate_of")?.ok_or("column duplicate_of is missing")?,
+            text: column(batch, TEXT)?,
             signature: column(batch, SIGNATURE)?,
             metadata,
         })
@@ -375,6 +390,7 @@ impl ShardBatch {
         }
         let original = Some(&self.duplicate_of).filter(|column| column.is_valid(row));
         document.duplicate_of = original.map(|column| column.value(row) as u64);
+        set(&mut document.text, text(self.text.as_ref(), row));
         document.signature.clear();
         if let Some(signatures) = &self.signature {
             document.signature.extend_from_slice(signatures.value(row));
@@ -444,6 +460,15 @@ pub struct ShardInfo {
     pub by_status: [u64; DocumentStatus::ALL.len()],
 }
 
+/// The columns of a shard that depend on the job.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ShardColumns<'a> {
+    /// The names of the metadata, in the order of every document's `metadata`.
+    pub metadata: &'a [String],
+    /// Whether texts are kept.
+    pub has_texts: bool,
+}
+
 /// A writer of one shard. If it is dropped before [`finish`](Self::finish), it leaves an unreadable file behind: write
 /// to a temporary name and rename.
 pub struct ShardWriter {
@@ -463,22 +488,21 @@ pub fn writing_bytes(rows: u64) -> u64 {
 }
 
 impl ShardWriter {
-    /// Creates the file (or empties it). `metadata_names` are the pass-through columns, in the order of every
-    /// document's `metadata`.
+    /// Creates the file (or empties it).
     pub fn create(
         path: &Path,
-        metadata_names: &[String],
+        columns: ShardColumns<'_>,
         compression: ShardCompression,
     ) -> Result<Self, CorpusError> {
         let file = Writer::create(path).map_err(CorpusError::io(path))?;
-        let schema = Arc::new(schema(metadata_names, has_signatures(compression)));
+        let schema = Arc::new(schema(columns, has_signatures(compression)));
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(compression)))
             .map_err(|e| writing(path, e))?;
         Ok(Self {
             path: path.to_owned(),
             schema,
             writer,
-            buffer: Buffer::new(metadata_names.len(), has_signatures(compression)),
+            buffer: Buffer::new(columns, has_signatures(compression)),
             group_rows: 0,
             group_bytes: 0,
             info: ShardInfo::default(),
@@ -523,7 +547,7 @@ impl ShardWriter {
         } else if document.metadata.len() != self.buffer.metadata.len() {
             "it has a different number of metadata values than the job has columns"
         } else if text_bytes(document) > DOCUMENT_TEXT_BYTES {
-            "its id, group and metadata take more than 1 GiB"
+            "its id, group, metadata and text take more than 1 GiB"
         } else {
             return Ok(());
         };
@@ -562,12 +586,13 @@ struct Buffer {
     lists: [ListBuilder<Int32Builder>; 6],
     duplicate_of: Int64Builder,
     metadata: Vec<StringBuilder>,
+    text: Option<StringBuilder>,
     signature: Option<BinaryBuilder>,
     bytes: usize,
 }
 
 impl Buffer {
-    fn new(metadata_count: usize, has_signatures: bool) -> Self {
+    fn new(columns: ShardColumns<'_>, has_signatures: bool) -> Self {
         let list = |_| ListBuilder::new(Int32Builder::new()).with_field(element());
         Self {
             source_id: StringBuilder::new(),
@@ -577,7 +602,8 @@ impl Buffer {
             tokens_stopped: Int64Builder::new(),
             lists: std::array::from_fn(list),
             duplicate_of: Int64Builder::new(),
-            metadata: (0..metadata_count).map(|_| StringBuilder::new()).collect(),
+            metadata: columns.metadata.iter().map(|_| StringBuilder::new()).collect(),
+            text: columns.has_texts.then(StringBuilder::new),
             signature: has_signatures.then(BinaryBuilder::new),
             bytes: 0,
         }
@@ -604,6 +630,9 @@ impl Buffer {
             column.append_option(value.as_deref());
         }
         self.duplicate_of.append_option(document.duplicate_of.map(|number| number as i64));
+        if let Some(texts) = &mut self.text {
+            texts.append_option(document.text.as_deref());
+        }
         if let Some(signatures) = &mut self.signature {
             signatures.append_value(&document.signature);
         }
@@ -627,6 +656,9 @@ impl Buffer {
         for column in &mut self.metadata {
             columns.push(Arc::new(column.finish()));
         }
+        if let Some(texts) = &mut self.text {
+            columns.push(Arc::new(texts.finish()));
+        }
         if let Some(signatures) = &mut self.signature {
             columns.push(Arc::new(signatures.finish()));
         }
@@ -638,6 +670,7 @@ fn text_bytes(document: &ShardDocument) -> usize {
     let metadata = document.metadata.iter().flatten().map(String::len);
     document.source_id.len()
         + document.group.as_ref().map_or(0, String::len)
+        + document.text.as_ref().map_or(0, String::len)
         + metadata.sum::<usize>()
 }
 
@@ -650,17 +683,18 @@ fn has_signatures(compression: ShardCompression) -> bool {
     compression == ShardCompression::None
 }
 
-fn schema(metadata_names: &[String], has_signatures: bool) -> Schema {
+fn schema(columns: ShardColumns<'_>, has_signatures: bool) -> Schema {
     use DataType::{Binary, Int64, Utf8};
     let lists = LISTS.map(|_| DataType::List(element()));
     let kinds = [Utf8, Utf8, Utf8, Int64, Int64].into_iter().chain(lists).chain([Int64]);
     let fixed = FIXED_COLUMNS.into_iter().zip(kinds);
     let fixed = fixed.map(|(name, kind)| (name, kind, ["group", "duplicate_of"].contains(&name)));
     let fixed = fixed.map(|(name, kind, is_nullable)| Field::new(name, kind, is_nullable));
-    let metadata = metadata_names.iter();
+    let metadata = columns.metadata.iter();
     let metadata = metadata.map(|name| Field::new(format!("{METADATA_PREFIX}{name}"), Utf8, true));
+    let text = columns.has_texts.then(|| Field::new(TEXT, Utf8, true));
     let signature = has_signatures.then(|| Field::new(SIGNATURE, Binary, false));
-    Schema::new(fixed.chain(metadata).chain(signature).collect::<Vec<_>>())
+    Schema::new(fixed.chain(metadata).chain(text).chain(signature).collect::<Vec<_>>())
 }
 
 /// Drafts are written for speed, final shards for size. Statistics are useless, because every reader reads every row.

@@ -1,11 +1,12 @@
 //! One topic of a result: its rows of the tables about topics, its terms, its documents, the topics nearest to it.
 
+use comfy_table::ContentArrangement;
 use serde::Serialize;
 
 use super::table::within;
 use crate::cli::Failure;
 use crate::cli::args::InspectArgs;
-use crate::cli::pictures::{bar, page_width};
+use crate::cli::pictures::{bar, page_width, table};
 use crate::cli::summary::words_within;
 use crate::report::clip;
 use crate::tables::phi::PublishedPhi;
@@ -13,6 +14,7 @@ use crate::tables::read::rows_of_topic;
 use crate::tables::records::records;
 use crate::tables::topic_concentration::TopicConcentrationRow;
 use crate::tables::topic_documents::TopicDocumentRow;
+use crate::tables::topic_passages::TopicPassageRow;
 use crate::tables::topic_terms::TopicTermRow;
 use crate::tables::topics::{TopicLine, topic_lines};
 use lda::evaluate::matching::distances;
@@ -21,6 +23,8 @@ use lda::evaluate::matching::distances;
 const NEAREST: usize = 5;
 /// Maximum number of documents that are shown.
 const DOCUMENTS: i32 = 10;
+/// Number of passages that are shown.
+const PASSAGES: usize = 3;
 /// Terms that are shown without --terms.
 const TERMS: usize = 20;
 /// Maximum width of a bar.
@@ -39,6 +43,8 @@ struct TopicScreen<'a> {
     topic: &'a TopicLine,
     terms: Vec<TopicTermRow>,
     documents: Vec<TopicDocumentRow>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    passages: Vec<TopicPassageRow>,
     nearest: Vec<NearTopic<'a>>,
 }
 
@@ -76,6 +82,8 @@ pub(super) fn show(args: &InspectArgs) -> Result<(), Failure> {
         topic: line,
         terms,
         documents: records(root)?.only(is_shown)?,
+        passages: records(root)?
+            .only(|row: &TopicPassageRow| row.topic == number && row.rank <= DOCUMENTS)?,
         nearest: nearest(&PublishedPhi::read(root)?, &topics, topic),
     };
     if args.json {
@@ -100,6 +108,14 @@ pub(super) fn show(args: &InspectArgs) -> Result<(), Failure> {
     let documents = rows_of_topic(&root.join("topic_documents"), number, DOCUMENTS as usize)?;
     if let Some(documents) = documents.filter(|found| !found.rows.is_empty()) {
         text += &format!("\ndocuments\n{}\n", within(&documents, width));
+    }
+    if !screen.passages.is_empty() {
+        let mut passages = table(">rank|passage");
+        passages.set_width(width as u16).set_content_arrangement(ContentArrangement::Dynamic);
+        for row in screen.passages.iter().take(PASSAGES) {
+            passages.add_row([row.rank.to_string(), row.passage.clone()]);
+        }
+        text += &format!("\n{}\n", passages.trim_fmt());
     }
     text += "\nnearest topics, by Hellinger distance\n";
     for near in &screen.nearest {

@@ -15,7 +15,7 @@ use crate::config::kind::{
 use corpus::formats;
 use corpus::language::is_code;
 use corpus::settings::{
-    self, Boilerplate, Markup, OnDamage, Repetitions, TokenRule, TokenSettings,
+    self, Boilerplate, Markup, OnDamage, Repetitions, Snippets, TokenRule, TokenSettings,
 };
 use lda::model::statistics::MAX_TERMS;
 
@@ -141,6 +141,10 @@ pub(super) const CORPUS: Section = rows! {
     /// that both have.
     // Copies in which one word of twenty differs are found, replies that quote a whole text are not.
     duplicate_similarity: Real(SHARE), Default(0.7);
+    /// What is kept of the texts, for the table [`topic_passages`](FORMATS.md#topic_passages): `"passage"`: the whole texts,
+    /// compressed, of which the passages are shown that have most of a topic; `"start"`: their first 300 characters;
+    /// `"none"`. Does not change the topics.
+    snippets: Word(words_of::<Snippets>), Default("none");
 };
 
 pub(super) const HTRC: Section = rows! {

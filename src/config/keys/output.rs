@@ -179,6 +179,9 @@ pub(super) const OUTPUT: Section = rows! {
     /// the result; `topicmill report` writes it later.
     // Costs one more pass over the written tables.
     report: Flag, Default(true);
+    /// The address of a document, to which its id in the report is a link: `{source_id}`, `{group_id}` and columns of
+    /// `corpus.metadata` in braces are replaced by its values, as in `"https://hdl.handle.net/2027/{group_id}"`. `""`: none.
+    link: Optional, Default("");
     /// How many of the latest states of the result `topicmill add`, `remove`, `retrain` and `follow` keep beside it,
     /// in `NAME.generations/`, the newest included ([OPERATIONS.md](OPERATIONS.md#a-collection-that-grows)). `remove` keeps
     /// only the newest. Does not change the result.

@@ -134,7 +134,7 @@ pub(super) fn draft_all(
     blocks: &BlockQueue,
 ) -> Result<(Drafted, Remarks), Failure> {
     let new_drafter = || {
-        let mut drafter = source.drafter.clone();
+        let mut drafter = source.drafter.clone().keeping(process.job.corpus.snippets);
         if process.job.phrases.detection.is_some() {
             drafter = drafter.in_order();
         }
@@ -230,7 +230,11 @@ fn draft(
 ) -> Result<(Draft, Vec<LeftOut>), Failure> {
     let mut draft = Draft { key: key_of(block), documents: 0, documents_with_tokens: 0, tokens: 0 };
     let settings = &process.job.corpus;
-    let mut writer = ShardWriter::create(path, &settings.columns(), ShardCompression::None)?;
+    let mut writer = ShardWriter::create(
+        path,
+        settings.shard_columns(&settings.columns()),
+        ShardCompression::None,
+    )?;
     let mut document = ShardDocument::default();
     let mut failed: Option<CorpusError> = None;
     let left_out = block.read(settings, &mut |raw| {
@@ -327,7 +331,8 @@ pub(super) fn rewrite(
     let temporary = process.output.temporary_path(&format!("shard-{number:05}.parquet"));
     let metadata = process.job.corpus.columns();
     let labelled = process.job.corpus.labels();
-    let mut writer = ShardWriter::create(&temporary, &metadata, ShardCompression::Zstd)?;
+    let columns = process.job.corpus.shard_columns(&metadata);
+    let mut writer = ShardWriter::create(&temporary, columns, ShardCompression::Zstd)?;
     let (mut tokens_total, mut tokens_stopped, mut first_volume) = (0, 0, None);
     let (mut volumes, mut sections, mut last_sections) = (Sections::default(), 0, 0);
     draft.read(Columns::All, |number, document| {

@@ -63,7 +63,7 @@ impl OpenShard {
         let path = plan.process.output.local(&Collection::shard_name(number))?;
         let entry = &plan.collection.shards[number];
         Ok(Self {
-            reader: entry.open(&path, Columns::All)?,
+            reader: entry.open(&path, Columns::WithoutTexts)?,
             next: entry.first_document,
             sections: Sections::starting(entry.first_section),
         })

@@ -4,6 +4,7 @@ use super::{Sizes, pairs};
 use crate::plan::survey::Survey;
 use crate::tables::topic_correlations::{ROW_BYTES, most_rows};
 use corpus::minhash::BINS;
+use corpus::settings::Snippets;
 
 /// Bytes per (document, term) pair in the drafts (4.4 to 9.7 were measured), per token in drafts that keep the
 /// order of tokens for phrases (7.9 to 9.0), and per pair in the shards (0.9 to 1.9).
@@ -13,6 +14,9 @@ const SHARD_BYTES: f64 = 1.4;
 /// Bytes per document without its metadata (27 to 54), and per byte of metadata (0.8 and 0.9 for text).
 const DOCUMENT_BYTES: f64 = 40.0;
 const METADATA_BYTES: f64 = 0.9;
+/// Bytes of text per token in drafts and, compressed, in shards (3.3 was measured), and of the beginning of a text.
+const TEXT_BYTES: [f64; 2] = [7.0, 3.3];
+const START_BYTES: [f64; 2] = [300.0, 150.0];
 /// Bytes per row of `document_topics` (4.3 to 5.3), of a dense and a sparse `topic_terms`.
 const TOPIC_ROW_BYTES: f64 = 5.0;
 const DENSE_ROW_BYTES: f64 = 14.0;
@@ -60,6 +64,11 @@ impl Disk {
             Some(_) => survey.tokens as f64 * ORDERED_DRAFT_BYTES,
             None => pairs * DRAFT_BYTES,
         };
+        let texts = match job.corpus.snippets {
+            Snippets::None => [0.0; 2],
+            Snippets::Start => START_BYTES.map(|bytes| documents as f64 * bytes),
+            Snippets::Passage => TEXT_BYTES.map(|bytes| survey.tokens as f64 * bytes),
+        };
         let rows = sizes.listed_rows(documents).min(TOPICS_LISTED * documents);
         let row = if model.is_dense { DENSE_ROW_BYTES } else { SPARSE_ROW_BYTES };
         let weights = model.left as f64;
@@ -75,8 +84,8 @@ impl Disk {
         let file = weights * WEIGHT_BYTES;
         let checkpoints = remembered.map_or(0.0, |bytes| 2.0 * (file + bytes as f64));
         Self {
-            drafts: (drafts + metadata) as u64 + sizes.signed_documents() * BINS as u64,
-            shards: shard_bytes(survey),
+            drafts: (drafts + metadata + texts[0]) as u64 + sizes.signed_documents() * BINS as u64,
+            shards: shard_bytes(survey) + texts[1] as u64,
             tables: (tables + metadata) as u64,
             model: (file + checkpoints) as u64,
         }

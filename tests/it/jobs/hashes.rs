@@ -12,19 +12,19 @@ use super::small::SMALL;
 /// For the shipped jobs and each of [`MANY`], the first digits of the hashes of corpus, training,
 /// projection and evaluation.
 const PINNED: &str = "\
-labels d6372f0373f2d4a7 64d24bfb342174bc 7280947699146132 c2681f3738cd4715
-library 73c54ea09e36e3d6 6abe71c5c6e10a25 643ee3f94a711fc1 2babd808c2e7cd0e
-newsgroups da16b2c0c1db6c98 b19d097853730bc2 ed0cee6205fdf770 fbadeb2becad88f4
-planted cb42b44d6b0f90e4 2ee162e91a99d58c 6d9fbbd15bb1c575 5d422d9ca9e51e5c
-quickstart 51e3f13167b5d483 1f020a8ac1961b1d d2bfcd4f9ecaa921 a467733ab154570c
-0 f4eda5a793977543 384370cb598370a7 8fd7e65dbe947cc5 6bb686d9a78aebc9
-1 c244593b21f4050b b14ca4930d10235d e8917dccdecd7b5e f688c4038cdb82f8
-2 f4eda5a793977543 14e21dd997a12d7b 37b2c7a3da77339c 1f4353601c9a44b0
-3 8737cd1efb0e89e8 c24eb53f96f68511 b0156c8700cbf570 9836a5887c364384
-4 f4eda5a793977543 efe8c279be274f80 2afecb4440f7dc42 e56a825aa53c0f9d
-5 f4eda5a793977543 384370cb598370a7 a74cea10ba28b24e 6bb686d9a78aebc9
-6 5db919191a544beb b73c9394c4778344 2d2d9403ea3011fa 0353341c931f1d74
-7 ae7f2fea05cf00ea 90a10b71b356dfed 980b8151d3866d86 ef687c9cdb2df97e
+labels faa2dfacfaed69c2 03b51fd5fc288c3e f93f879104b25f1e 23f5a3d2165183d0
+library 6c307c8e6d22878a f163abcf904dc903 cc69750f224fd2fb 992aef7fb0d99368
+newsgroups 7f28f3412da94989 f5517165c20bbf4e 155b1814d79e1f04 c0364a8e8f198f0a
+planted 3e0501380b677007 a5a8346dae23a505 49f3f3517777785c 0fa98c973b253bd3
+quickstart dd8858c4f033eb1c daa8a1762f7f735a 336309a6031d0fe6 44cc75afe2b79590
+0 5b10a24e98aef7b5 a7a5ddfbd0d50dc2 45689e1d03cad810 7320c3fb16583627
+1 e23be549887a4bf5 d1582d32859cefb9 e4a79041e832f462 3ee6188130cf88f9
+2 5b10a24e98aef7b5 1b85d3131ec998ec 550fcfc476d0351b 3ae82904ceb175ce
+3 21cc2c50c5ba0ef9 ff3bcb47ee0fd06b f17e20442298f656 604ec7782408c921
+4 5b10a24e98aef7b5 6b1caa871cf5bc2d 8847fda429911dd1 36af83f2d6eb24fa
+5 5b10a24e98aef7b5 a7a5ddfbd0d50dc2 2103214eed983679 7320c3fb16583627
+6 915752057e9bf9fa 85d3f82d4d4bb2fb a8798c5de06c40ab f9569b37e7560d22
+7 912044c7cc6dc2cf b2a324c946976068 b3668de1d8310bdf f6beb95c83ebec5a
 ";
 
 /// Overrides of [`SMALL`] that together set every key that a hash covers, in every form.
@@ -43,6 +43,7 @@ const MANY: [&[&str]; 8] = [
         "corpus.section_words=1000",
         "corpus.duplicates=once",
         "corpus.duplicate_similarity=0.9",
+        "corpus.snippets=passage",
         "corpus.block_mib=0.3",
         "corpus.max_document_mib=1.7",
         "corpus.on_damage=keep",
@@ -171,5 +172,5 @@ fn word_lists_keep_their_hashes() {
     fs::write(&path, format!("{SMALL}{lists}")).expect("written");
     fs::write(folder.path().join("stop.txt"), "foo\n").expect("written");
     let job = Job::load(&path, &[]).expect("valid");
-    assert_eq!(job.corpus_hash()[..16], *"fa37b6720c554ffd");
+    assert_eq!(job.corpus_hash()[..16], *"4f705cbca45263fa");
 }

@@ -118,7 +118,12 @@ fn various() -> Vec<Job> {
         ],
         &["train.online_passes=0", "train.passes=7", "htrc.section_words=3000"],
         &["train.schedule=residual", "train.importance=true"],
-        &["train.minibatch=norms", "corpus.section_words=1000", "corpus.duplicates=drop"],
+        &[
+            "train.minibatch=norms",
+            "corpus.section_words=1000",
+            "corpus.duplicates=drop",
+            "corpus.snippets=start",
+        ],
         &["train.method=batch-vb", "phrases.detect=true", "corpus.section_paragraphs=9"],
         &[
             "project.trends=[\"it's\"]",

@@ -20,7 +20,7 @@ use crate::block::{BlockQueue, Share, estimate};
 use crate::compression::tests::{bzip, gzip, zstandard};
 use crate::encoding::TextEncoding;
 use crate::input::discover;
-use crate::settings::{Boilerplate, HtrcSettings, Markup, Repetitions, SectionSize};
+use crate::settings::{Boilerplate, HtrcSettings, Markup, Repetitions, SectionSize, Snippets};
 use crate::{Body, DocumentStatus};
 use std::borrow::Cow;
 use std::path::Path;
@@ -52,6 +52,7 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
         on_damage: OnDamage::Fail,
         duplicates: Repetitions::Keep,
         duplicate_similarity: 1.0,
+        snippets: Snippets::None,
         htrc: HtrcSettings {
             section: SectionSize::Pages(10),
             skip_first_pages: 0,

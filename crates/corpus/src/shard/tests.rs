@@ -14,7 +14,9 @@ fn write(
     compression: ShardCompression,
     documents: &[ShardDocument],
 ) -> ShardInfo {
-    let mut writer = ShardWriter::create(path, names, compression).unwrap();
+    let mut writer =
+        ShardWriter::create(path, ShardColumns { metadata: names, has_texts: true }, compression)
+            .unwrap();
     for document in documents {
         writer.push(document).unwrap();
     }
@@ -43,9 +45,10 @@ fn document() -> impl Strategy<Value = ShardDocument> {
     let status = prop::sample::select(DocumentStatus::ALL.to_vec());
     let original = prop::option::of(0..=i64::MAX as u64);
     let head = (text(), prop::option::of(text()), metadata, status, original);
+    let head = (head, prop::option::of(text()));
     let lists = (entries(12), entries(4), entries(4));
     (head, any::<[u32; 2]>(), lists).prop_map(|(head, [total, stop_words], lists)| {
-        let (source_id, group, metadata, status, duplicate_of) = head;
+        let ((source_id, group, metadata, status, duplicate_of), text) = head;
         let (terms, counts) = lists.0.into_iter().unzip();
         let (pruned, pruned_counts) = lists.1.into_iter().unzip();
         let (stopped, stopped_counts) = lists.2.into_iter().unzip();
@@ -63,6 +66,7 @@ fn document() -> impl Strategy<Value = ShardDocument> {
             stopped,
             stopped_counts,
             duplicate_of,
+            text,
             signature: Vec::new(),
         }
     })
@@ -184,7 +188,8 @@ fn huge_documents_are_cut_into_small_batches() {
 fn what_cannot_be_stored_is_refused_and_the_rest_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("shard.parquet");
-    let mut writer = ShardWriter::create(&path, &[], ShardCompression::None).unwrap();
+    let mut writer =
+        ShardWriter::create(&path, ShardColumns::default(), ShardCompression::None).unwrap();
     let good = long_document(1, 3);
     let mut term = good.clone();
     term.terms[2] = i32::MAX as u32 + 1;
@@ -212,7 +217,8 @@ fn what_cannot_be_stored_is_refused_and_the_rest_kept() {
 fn an_unfinished_or_foreign_file_is_no_shard() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("shard.parquet");
-    let mut writer = ShardWriter::create(&path, &[], ShardCompression::None).unwrap();
+    let mut writer =
+        ShardWriter::create(&path, ShardColumns::default(), ShardCompression::None).unwrap();
     writer.push(&long_document(1, 3)).unwrap();
     drop(writer);
     for name in ["shard.parquet", "none"] {

@@ -4,7 +4,7 @@ use corpus::block::{BlockQueue, Share};
 use corpus::encoding::TextEncoding;
 use corpus::input::{InputError, discover};
 use corpus::settings::{
-    Boilerplate, CorpusSettings, HtrcSettings, Markup, OnDamage, Repetitions, SectionSize,
+    Boilerplate, CorpusSettings, HtrcSettings, Markup, OnDamage, Repetitions, SectionSize, Snippets,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -68,6 +68,7 @@ fn settings(path: &Path, on_damage: OnDamage) -> CorpusSettings {
         on_damage,
         duplicates: Repetitions::Keep,
         duplicate_similarity: 1.0,
+        snippets: Snippets::None,
         htrc: HtrcSettings {
             section: SectionSize::Pages(10),
             skip_first_pages: 0,

@@ -1,17 +1,18 @@
-//! One document of a stream, as ingest would store it: drafted, then rewritten by the vocabulary.
+//! One document as ingest would store it: drafted, then rewritten by the vocabulary.
 //!
 //! Ingest keeps every term that it sees until the vocabulary is made. Here the vocabulary is known,
-//! and terms are forgotten from time to time, so that a stream of any length takes the same memory.
+//! and terms are forgotten from time to time, so that any number of documents takes the same memory.
 
-use corpus::draft::Drafter;
-use corpus::vocabulary::{TermMap, Vocabulary};
-use corpus::{RawDocument, ShardDocument};
+use crate::draft::Drafter;
+use crate::vocabulary::{TermMap, Vocabulary};
+use crate::{RawDocument, ShardDocument};
 
 /// Distinct terms seen before all are forgotten, about 8 MiB.
 const MOST_TERMS: usize = 1 << 17;
 
 /// Counts the terms of documents one after another, reusing buffers.
-pub(crate) struct Bagger<'a> {
+#[derive(Debug)]
+pub struct Bagger<'a> {
     /// One that has seen nothing.
     fresh: &'a Drafter,
     vocabulary: &'a Vocabulary,
@@ -23,7 +24,7 @@ pub(crate) struct Bagger<'a> {
 
 impl<'a> Bagger<'a> {
     /// Creates one whose documents are drafted as `fresh` drafts them, which has seen nothing.
-    pub(crate) fn new(fresh: &'a Drafter, vocabulary: &'a Vocabulary) -> Self {
+    pub fn new(fresh: &'a Drafter, vocabulary: &'a Vocabulary) -> Self {
         Self {
             fresh,
             vocabulary,
@@ -35,7 +36,7 @@ impl<'a> Bagger<'a> {
     }
 
     /// Returns the document's bag of words over the vocabulary.
-    pub(crate) fn count(&mut self, raw: RawDocument<'_>) -> &ShardDocument {
+    pub fn count(&mut self, raw: RawDocument<'_>) -> &ShardDocument {
         if self.drafter.terms().len() > self.most_terms {
             self.drafter = self.fresh.clone();
             self.map = TermMap::new(0, self.vocabulary.kept());
@@ -52,9 +53,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use corpus::settings::TokenSettings;
-    use corpus::tokenizer::Tokenizer;
-    use corpus::vocabulary::{TermStatus, VocabularyTerm};
+    use crate::settings::TokenSettings;
+    use crate::tokenizer::Tokenizer;
+    use crate::vocabulary::{TermStatus, VocabularyTerm};
 
     const SETTINGS: TokenSettings = TokenSettings { min_length: 1, ..TokenSettings::DEFAULT };
 
