@@ -16,6 +16,8 @@ use lda::math::random::{Stage, hash};
 
 use crate::workdir::said;
 
+/// A run is killed before one in this many operations, and before the last of each kind.
+const EVERY: usize = 5;
 /// How many runs are killed twice.
 const PAIRS: usize = 24;
 /// How many operations two runs may differ by: the digits of measured seconds determine how many
@@ -53,11 +55,16 @@ fn last_of_each_kind(which: impl Fn(&str) -> bool) -> Vec<usize> {
     last.into_values().collect()
 }
 
+/// The last operation of each kind, and one in `EVERY` of the others.
 #[test]
-fn killed_before_every_operation() {
+fn killed_before_operations_of_every_kind() {
     let count = calm().trace.len();
-    for_each(count, |number| {
-        let ground = Ground::new();
+    let mut numbers = last_of_each_kind(|_| true);
+    numbers.extend((1..=count).step_by(EVERY));
+    numbers.sort_unstable();
+    numbers.dedup();
+    for_each(numbers.len(), |place| {
+        let (ground, number) = (Ground::new(), numbers[place - 1]);
         let fault = format!("crash:{number}");
         let struck = die(&ground, &fault, "first");
         assert!(struck || number + SLACK > count, "{fault} of {count}");
