@@ -1,6 +1,7 @@
 //! The passages of the documents in which topics are largest. The first worker has the rows of `topic_documents`; each
 //! worker reads the texts of some shards, and sends the passages back.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use timely::worker::Worker;
@@ -12,6 +13,8 @@ use super::process::Process;
 use super::project::Projected;
 use super::sample::{next_shard, read_shard};
 use crate::failure::Failure;
+use crate::tables::Row;
+use crate::tables::read::table_schema;
 use crate::tables::records::rows;
 use crate::tables::topic_documents::TopicDocumentRow;
 use crate::tables::topic_passages::TopicPassageRow;
@@ -38,7 +41,7 @@ pub(super) fn passages(
     worker: &mut Worker,
     process: &Process,
     collection: &Collection,
-    topics: &Arc<[PublishedTopic]>,
+    (topics, model_hash): (&Arc<[PublishedTopic]>, &str),
     projected: Option<&Projected>,
 ) -> Result<Vec<TopicPassageRow>, Failure> {
     let job = &process.job;
@@ -53,8 +56,18 @@ pub(super) fn passages(
         }
         _ => Vec::new(),
     };
-    let wanted = |row: &TopicDocumentRow| [row.doc_id as u64, row.topic as u64, row.rank as u64];
-    let mut wanted = gather_records(worker, &listed.iter().map(wanted).collect::<Vec<_>>());
+    let mut found = Vec::new();
+    let known = if listed.is_empty() { BTreeMap::new() } else { known(process, model_hash)? };
+    let of_listed = |row: TopicDocumentRow| {
+        let TopicDocumentRow { topic, rank, doc_id, .. } = row;
+        match known.get(&(topic, doc_id)) {
+            Some(row) => found.push(TopicPassageRow { rank, ..row.clone() }),
+            None => return Some([doc_id as u64, topic as u64, rank as u64]),
+        }
+        None
+    };
+    let wanted: Vec<[u64; 3]> = listed.into_iter().filter_map(of_listed).collect();
+    let mut wanted = gather_records(worker, &wanted);
     wanted.sort_unstable();
     let vocabulary = process.shared("passages' vocabulary", || read_vocabulary(process))?;
     let model = process
@@ -85,13 +98,30 @@ pub(super) fn passages(
         worker.step();
     }
     let gathered = all_gather_blocks(worker, in_pieces(&packed(mine)));
-    let mut found = Vec::new();
     if worker.index() == 0 {
         let of_worker = |blocks| unpacked::<TopicPassageRow>(&joined(blocks)).collect::<Vec<_>>();
         found.extend(gathered.iter().flat_map(of_worker));
         found.sort_unstable_by_key(|row| (row.topic, row.rank));
     }
     Ok(found)
+}
+
+/// Returns the passages that the output has of this model, by topic and document: those before an addition.
+fn known(
+    process: &Process,
+    model_hash: &str,
+) -> Result<BTreeMap<(i32, i64), TopicPassageRow>, Failure> {
+    let path = first_part::<TopicPassageRow>();
+    if !process.output.is_published(&path)? {
+        return Ok(BTreeMap::new());
+    }
+    let root = process.output.local_root(&[&path])?;
+    let metadata = table_schema(&root.join(TopicPassageRow::SPEC.name))?.metadata;
+    if !metadata.iter().any(|(key, value)| key == "model_hash" && value == model_hash) {
+        return Ok(BTreeMap::new());
+    }
+    let known = rows(root)?.into_iter();
+    Ok(known.map(|row: TopicPassageRow| ((row.topic, row.doc_id), row)).collect())
 }
 
 /// The shares that topics have of terms.

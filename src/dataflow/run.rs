@@ -123,7 +123,9 @@ impl Run<'_> {
             None => None,
         };
         let topics = &*self.topics(&model)?;
-        let passages = passages(worker, self.process, &collection, topics, projected.as_ref())?;
+        let model_topics = (topics, &*model.hash);
+        let passages =
+            passages(worker, self.process, &collection, model_topics, projected.as_ref())?;
         if worker.index() == 0 {
             let finished = finish::Finished {
                 collection: &collection,

@@ -18,14 +18,15 @@ use crate::tables::output::{NOTES_FOLDER, Output, part_name};
 use corpus::collection::{COLLECTION_FILE, Collection, Generation, SampledDocuments, ShardEntry};
 use corpus::sample::{SampleRule, SmallestKeys};
 use corpus::settings::SampleSize;
-use corpus::shard::{Columns, ShardColumns, ShardCompression, ShardWriter};
+use corpus::settings::ShardColumns;
+use corpus::shard::{Columns, ShardCompression, ShardWriter};
 use corpus::vocabulary::TermStatus;
 use corpus::vocabulary_file::{VOCABULARY_FILE, VocabularyWriter};
 use corpus::{DocumentStatus, Sections, ShardDocument};
 use store::{Disk, Store, create_folder, link};
 
 /// Folders of a result whose files stay as they are.
-const KEPT: [&str; 3] = ["model", "training_log", "topic_changes"];
+const KEPT: [&str; 4] = ["model", "training_log", "topic_changes", "topic_passages"];
 
 /// What the names of stored sums over all documents begin with.
 const SUMS: &str = "sums";

@@ -15,7 +15,8 @@ use crate::result::OpenedResult;
 use crate::tables::output::Output;
 use crate::tables::parts::visit_pieces;
 use corpus::collection::{COLLECTION_FILE, Collection, Generation, ShardEntry};
-use corpus::shard::{Columns, ShardColumns, ShardCompression, ShardWriter};
+use corpus::settings::ShardColumns;
+use corpus::shard::{Columns, ShardCompression, ShardWriter};
 use corpus::stop_words::StopList;
 use corpus::vocabulary::{
     Fingerprint, Rank, TermMap, TermStatus, Vocabulary, VocabularyTerm, destination, names_among,

@@ -75,6 +75,6 @@ fn without_whole_texts_the_beginnings_are_shown() {
             row["passage"].starts_with("It was so, and then") && row["passage"].ends_with(" …")
         );
     }
-    let refused = ground.denied(2, "run job.toml --set output.link=https://x.org/{page}");
+    let refused = ground.denied(64, "run job.toml --set output.link=https://x.org/{page}");
     assert!(refused.contains("output.link") && refused.contains("{source_id}"), "{refused}");
 }

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::encoding::TextEncoding;
 use super::language;
-use super::shard::ShardColumns;
 
 /// The treatment of a file that ends in the middle (a truncated gzip, a read error).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -157,6 +156,15 @@ impl CorpusSettings {
         let place = self.metadata.iter().position(|name| *name == labels.column);
         Some((labels, place?))
     }
+}
+
+/// The columns of a shard that depend on the job.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ShardColumns<'a> {
+    /// The names of the metadata, in the order of every document's `metadata`.
+    pub metadata: &'a [String],
+    /// Whether texts are kept.
+    pub has_texts: bool,
 }
 
 /// The labels of documents.

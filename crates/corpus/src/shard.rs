@@ -35,6 +35,7 @@ use store::Writer;
 
 use crate::document::set;
 pub use crate::formats::columnar::io_error;
+use crate::settings::ShardColumns;
 use crate::{CorpusError, DocumentStatus, ShardDocument};
 
 /// Maximum number of documents in a record batch, which the reader holds decoded.
@@ -458,15 +459,6 @@ pub struct ShardInfo {
     pub tokens: u64,
     /// Documents by status, indexed by `DocumentStatus as usize`.
     pub by_status: [u64; DocumentStatus::ALL.len()],
-}
-
-/// The columns of a shard that depend on the job.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ShardColumns<'a> {
-    /// The names of the metadata, in the order of every document's `metadata`.
-    pub metadata: &'a [String],
-    /// Whether texts are kept.
-    pub has_texts: bool,
 }
 
 /// A writer of one shard. If it is dropped before [`finish`](Self::finish), it leaves an unreadable file behind: write
