@@ -45,13 +45,14 @@ struct TrainedOn {
 }
 
 /// The tables that are read whole.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "drift",
     "evaluation",
     "labels",
     "topic_changes",
     "topic_concentration",
     "topic_documents",
+    "topic_names",
     "topic_terms",
     "topic_trends",
     "topics",

@@ -25,7 +25,7 @@ use corpus::{DocumentStatus, Sections, ShardDocument};
 use store::{Disk, Store, create_folder, link};
 
 /// Folders of a result whose files stay as they are.
-const KEPT: [&str; 3] = ["model", "training_log", "topic_changes"];
+const KEPT: [&str; 4] = ["model", "training_log", "topic_changes", "topic_names"];
 
 /// What the names of stored sums over all documents begin with.
 const SUMS: &str = "sums";

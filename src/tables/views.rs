@@ -13,7 +13,8 @@ const STATEMENTS: [Statement; 7] = [
         "topic_words: one line per topic, largest first",
         &["topics"],
         "CREATE OR REPLACE VIEW topic_words AS
-SELECT topic, share, tokens, array_to_string(top_terms, ' ') AS words, coherence_npmi
+SELECT COLUMNS('^(topic|name)$'), share, tokens, array_to_string(top_terms, ' ') AS words,
+       coherence_npmi
 FROM topics ORDER BY share DESC, topic;",
     ),
     (
@@ -99,8 +100,10 @@ fn views_of(stands: impl Fn(&str) -> bool) -> String {
     );
     for table in TABLES.iter().filter(|table| stands(table.name)) {
         let name = table.name;
+        let named = name == "topics" && stands("topic_names");
+        let names = if named { " LEFT JOIN topic_names USING (topic)" } else { "" };
         sql.push_str(&format!(
-            "CREATE OR REPLACE VIEW {name} AS SELECT * FROM '{name}/*.parquet';\n"
+            "CREATE OR REPLACE VIEW {name} AS SELECT * FROM '{name}/*.parquet'{names};\n"
         ));
     }
     for (comment, needs, view) in &STATEMENTS {
@@ -118,7 +121,8 @@ mod tests {
     #[test]
     fn views_need_only_tables_that_stand() {
         let all = views_of(|_| true);
-        assert_eq!(all.matches("CREATE OR REPLACE VIEW").count(), 25);
+        assert_eq!(all.matches("CREATE OR REPLACE VIEW").count(), 26);
+        assert!(all.contains("'topics/*.parquet' LEFT JOIN topic_names USING (topic);"));
         let trained = views_of(|table| ["topics", "topic_terms"].contains(&table));
         assert_eq!(trained.matches("CREATE OR REPLACE VIEW").count(), 3);
         assert!(trained.contains("FROM 'topic_terms/*.parquet'"));

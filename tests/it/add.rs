@@ -231,8 +231,11 @@ fn what_a_killed_addition_has_left_is_forgotten_by_one_of_other_documents() {
 fn a_result_that_is_named_by_a_link_grows_where_it_is() {
     let ground = finished();
     std::os::unix::fs::symlink("first", ground.path("link")).unwrap();
+    ground.write("names.csv", "topic,name,hidden,merged_into\n1,Poles,,\n");
+    ground.succeed("report link --names names.csv");
     ground.succeed("add link c-more.jsonl --quiet -w 1");
     assert!(ground.path("link").is_symlink());
+    assert_eq!(ground.table("first/topic_names").len(), 1, "topics keep their names");
     assert_eq!(ground.table("first/documents").len(), 460);
 }
 
