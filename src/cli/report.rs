@@ -113,7 +113,9 @@ fn page(output: &Output) -> Result<String, Failure> {
 
 fn suggest_elsewhere(failure: Failure) -> Failure {
     match failure.exit {
-        Exit::Io => failure.help("to write the page elsewhere, add --to FILE"),
+        Exit::Io if failure.help.is_none() => {
+            failure.help("to write the page elsewhere, add --to FILE")
+        }
         _ => failure,
     }
 }

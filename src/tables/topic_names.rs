@@ -34,7 +34,8 @@ impl TopicNameRow {
     /// # Errors
     /// The file cannot be read; it is not such a file; it contradicts itself or the result.
     pub(crate) fn read(path: &Path, topics: u64) -> Result<Vec<Self>, Failure> {
-        let bytes = std::fs::read(path).map_err(Failure::io(path))?;
+        let unread = |error| Failure::io(path)(error).help("name a file that the report saved");
+        let bytes = std::fs::read(path).map_err(unread)?;
         parse(path, &bytes, topics)
     }
 
