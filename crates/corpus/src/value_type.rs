@@ -98,7 +98,7 @@ fn list(text: &str) -> Option<Vec<String>> {
         return None;
     }
     let elements: Vec<Value> = serde_json::from_str(text).ok()?;
-    let text_of = |element| match element {
+    let text_of = |element: Value| match element {
         Value::String(text) => Some(text),
         Value::Number(_) | Value::Bool(_) => Some(element.to_string()),
         _ => None,
