@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use super::GrowingResult;
 use crate::config::Job;
 use crate::failure::Failure;
+use crate::observe::figures::counted;
 use crate::result::OpenedResult;
 use crate::tables::notes::PartNote;
 use crate::tables::output::{NOTES_FOLDER, Output, part_name};
@@ -161,9 +162,10 @@ impl GrowingResult {
             (u64, String),
         )| {
             format!(
-                "the column `{name}` of the table documents has {}: other values are null there, those of {count} new \
-                 documents, such as {first}; to have the column as text, run a job over all documents",
-                value_type.plural()
+                "the column `{name}` of the table documents has {}: null in {} with another value, such as {first}; to \
+                 have the column as text, run a job over all documents",
+                value_type.plural(),
+                counted(count, "new document")
             )
         };
         Ok(all.map(warning).collect())
