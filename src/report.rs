@@ -46,13 +46,14 @@ struct TrainedOn {
 }
 
 /// The tables that are read whole.
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 13] = [
     "drift",
     "evaluation",
     "labels",
     "topic_changes",
     "topic_concentration",
     "topic_documents",
+    "topic_names",
     "topic_passages",
     "topic_terms",
     "topic_trends",

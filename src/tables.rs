@@ -81,6 +81,7 @@ tables! {
     pub(crate) topic_concentration TopicConcentrationRow summed;
     pub(crate) topic_correlations TopicCorrelationRow summed;
     pub(crate) topic_documents TopicDocumentRow;
+    pub(crate) topic_names TopicNameRow;
     pub(crate) topic_nodes TopicNodeRow;
     pub(crate) topic_passages TopicPassageRow;
     pub(crate) topic_scores TopicScoreRow;

@@ -116,8 +116,17 @@ class Result:
 
     @cached_property
     def topics(self) -> Table:
-        """The table ``topics``: one row per topic with its share, top terms and figures of quality."""
-        return self.table("topics")
+        """The table ``topics``: one row per topic with its share, top terms and figures of quality.
+
+        If topics were named (``topicmill report --names``), it has a column ``name`` too.
+        """
+        topics = self._arrow("topics")
+        if "topic_names" in self.tables:
+            rows = self._arrow("topic_names", ["topic", "name"]).to_pylist()
+            names = {row["topic"]: row["name"] for row in rows}
+            column = [names.get(topic) for topic in topics["topic"].to_pylist()]
+            topics = topics.append_column("name", pyarrow.array(column, pyarrow.string()))
+        return _tables.convert(topics, self._backend)
 
     @cached_property
     def documents(self) -> Table:

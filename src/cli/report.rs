@@ -9,16 +9,21 @@ use super::machine::cores;
 use super::{Exit, Failure, figures, plan};
 use crate::export::Sink;
 use crate::report::report;
-use crate::tables::Manifest;
 use crate::tables::output::{MANIFEST, Output, REPORT};
+use crate::tables::topic_names::TopicNameRow;
+use crate::tables::views::views_sql;
+use crate::tables::{FileMetadata, Manifest};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   topicmill report out/quickstart                     writes out/quickstart/report.html
   topicmill report s3://bucket/library --to page.html
+  topicmill report out/quickstart --names topic-names.csv
 
 The page is one file that needs no network; open it in a browser. A run writes it at its end, unless
-the job says `output.report = false`.";
+the job says `output.report = false`. Topics can be named, hidden and merged in the page, which saves
+what was done as a file; --names makes that file part of the result, where `inspect`, views.sql and
+Python read it, in place of earlier names. A file with a header alone removes them.";
 
 /// Flags of report.
 #[derive(Clone, Debug, Args)]
@@ -29,6 +34,9 @@ pub(crate) struct ReportArgs {
     /// The file to write [default: report.html in the output folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) to: Option<PathBuf>,
+    /// A CSV file of names of topics, which become part of the result
+    #[arg(long, value_name = "FILE", conflicts_with = "to")]
+    pub(crate) names: Option<PathBuf>,
     /// Replace the file of --to, if it exists
     #[arg(long, requires = "to")]
     pub(crate) overwrite: bool,
@@ -40,11 +48,12 @@ pub(crate) struct ReportArgs {
 /// Writes the page, and prints its path.
 ///
 /// # Errors
-/// There is no finished result; it is locked by a run; it cannot be read; the page cannot be written.
+/// There is no finished result; it is locked by a run; it cannot be read; the file of names is wrong; the page cannot
+/// be written.
 pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
     super::check_finished(&args.output)?;
     let (path, bytes) = match &args.to {
-        None => beside(&args.output).map_err(suggest_elsewhere)?,
+        None => beside(&args.output, args.names.as_deref()).map_err(suggest_elsewhere)?,
         Some(file) => elsewhere(&args.output, file, args.overwrite)?,
     };
     if args.json {
@@ -54,13 +63,32 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
     super::print(&plan::rows(&[("report", page)]))
 }
 
-/// Writes the page into the result's folder; returns its path and size.
-fn beside(root: &Path) -> Result<(PathBuf, usize), Failure> {
+/// Makes the names in a file part of the result and writes the page into its folder; returns its path and size.
+fn beside(root: &Path, names: Option<&Path>) -> Result<(PathBuf, usize), Failure> {
     let output = Output::lead(root)?;
+    if let Some(file) = names {
+        replace_names(&output, file)?;
+    }
     let page = page(&output)?;
     output.write_beside(REPORT, page.as_bytes())?;
     output.leave()?;
     Ok((output.path(REPORT), page.len()))
+}
+
+/// Replaces the names of a result's topics by those in a file.
+fn replace_names(output: &Output, file: &Path) -> Result<(), Failure> {
+    let mut manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
+    let topics = manifest.tables.get("topics").map_or(0, |table| table.rows);
+    let rows = TopicNameRow::read(file, topics)?;
+    let metadata = FileMetadata {
+        job_id: manifest.job_id.clone(),
+        settings_hash: manifest.settings.get("train").cloned().unwrap_or_default(),
+        seed: manifest.seed,
+        topic_count: Some(topics as usize),
+        ..FileMetadata::default()
+    };
+    output.replace_table(&metadata, rows, &mut manifest)?;
+    output.write_beside("views.sql", views_sql(output)?.as_bytes())
 }
 
 /// Writes the page to a file, and nothing into the result's folder.
@@ -85,7 +113,9 @@ fn page(output: &Output) -> Result<String, Failure> {
 
 fn suggest_elsewhere(failure: Failure) -> Failure {
     match failure.exit {
-        Exit::Io => failure.help("to write the page elsewhere, add --to FILE"),
+        Exit::Io if failure.help.is_none() => {
+            failure.help("to write the page elsewhere, add --to FILE")
+        }
         _ => failure,
     }
 }

@@ -359,7 +359,7 @@ pub(super) fn topic_table(
             topic.row.coherence_npmi.map_or_else(String::new, |c| format!("{c:.3}")),
             words_within(
                 &words,
-                most_terms + usize::from(topic.label.is_some()),
+                most_terms + usize::from(topic.heading().is_some()),
                 width.saturating_sub(BEFORE_TERMS),
             ),
         ]);

@@ -19,6 +19,7 @@ use crate::tables::phrases::PhraseRow;
 use crate::tables::records;
 use crate::tables::topic_changes::TopicChangeRow;
 use crate::tables::topic_concentration::TopicConcentrationRow;
+use crate::tables::topic_names::TopicNameRow;
 use crate::tables::topic_nodes::TopicNodeRow;
 use crate::tables::topic_passages::TopicPassageRow;
 use crate::tables::topic_terms::TopicTermRow;
@@ -37,8 +38,9 @@ use lda::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics, on_vocabulary};
 use lda::model::Priors;
 use lda::model::published::{PublishedNode, PublishedTopic};
 
-/// The tables that training writes.
-pub(crate) const OF_TRAINING: [&str; 2] = [TrainingLogRow::SPEC.name, TopicChangeRow::SPEC.name];
+/// The tables that stay as long as the model: those that training writes, and the names of its topics.
+pub(crate) const OF_MODEL: [&str; 3] =
+    [TrainingLogRow::SPEC.name, TopicChangeRow::SPEC.name, TopicNameRow::SPEC.name];
 
 /// Returns the hashes of a job's settings, by the stage that they determine.
 pub(crate) fn settings(job: &Job) -> BTreeMap<String, String> {
@@ -202,11 +204,11 @@ impl Finisher<'_> {
     }
 
     /// Removes parts left by a run with other settings that ended before its manifest; makes sure that all parts of
-    /// this run are visible, including those of other hosts. The tables of training stay.
+    /// this run are visible, including those of other hosts. The tables of the model stay.
     fn settle(&self) -> Result<(), Failure> {
         let output = &self.process.output;
         for table in TABLES.iter().map(|table| table.name) {
-            if OF_TRAINING.contains(&table) {
+            if OF_MODEL.contains(&table) {
                 continue;
             }
             let names = || -> Result<BTreeSet<String>, Failure> {

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use timely::worker::Worker;
 
-use super::finish::{self, OF_TRAINING};
+use super::finish::{self, OF_MODEL};
 use super::gather::{barrier, sum};
 use super::ingest::{Ingested, check_input, ingest, read_collection};
 use super::joint::{JointPlan, sample_together};
@@ -221,7 +221,7 @@ impl Run<'_> {
         output.check_tables()?;
         output.reopen()?;
         let stays =
-            |name: &str| (name == "model" || OF_TRAINING.contains(&name)) && !self.stages.trains();
+            |name: &str| (name == "model" || OF_MODEL.contains(&name)) && !self.stages.trains();
         let tables = TABLES.iter().map(|table| table.name);
         for name in tables.chain(["checkpoints", "model"]) {
             if !stays(name) {

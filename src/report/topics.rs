@@ -63,15 +63,16 @@ pub(super) fn topics(
     (topics, table)
 }
 
-/// Clips a topic's label and changed terms to the shown length, and leaves out its terms, which the page has elsewhere,
+/// Clips a topic's name, label and changed terms to the shown length, and leaves out its terms, which the page has elsewhere,
 /// and what holds much of it, of which the warnings are.
 fn clipped(mut topic: TopicLine) -> TopicLine {
     topic.row.top_terms.clear();
     topic.concentration.clear();
     let label = topic.label.iter_mut().map(|line| &mut line.label);
+    let name = topic.named.iter_mut().flat_map(|row| &mut row.name);
     let changes = topic.change.iter_mut();
     let terms = changes.flat_map(|change| change.gained.iter_mut().chain(&mut change.lost));
-    for text in label.chain(terms) {
+    for text in label.chain(name).chain(terms) {
         *text = clip(text, NAME_CHARS);
     }
     topic

@@ -290,6 +290,29 @@ impl Output {
         self.remove_temporary()
     }
 
+    /// Replaces a table of a complete output, which stays complete; without rows, the table is removed. If this is killed
+    /// between the table and the manifest, the two disagree until it is repeated.
+    pub(crate) fn replace_table<R: Row>(
+        &self,
+        metadata: &FileMetadata,
+        rows: Vec<R>,
+        manifest: &mut Manifest,
+    ) -> Result<(), Failure> {
+        let table = R::SPEC.name;
+        create_folder(&self.temporary())?;
+        if rows.is_empty() {
+            manifest.tables.remove(table);
+            self.write_atomic(MANIFEST, manifest.to_json().as_bytes())?;
+            self.remove(table)?;
+        } else {
+            let written = BTreeMap::from([self.write_table(metadata, rows)?]);
+            manifest.tables.insert(table.to_owned(), describe_table(self, table, &written)?);
+            self.store.sync(&self.path(table))?;
+            self.write_atomic(MANIFEST, manifest.to_json().as_bytes())?;
+        }
+        self.remove_temporary()
+    }
+
     /// Declares the output complete: writes `manifest.json`, then `_SUCCESS`, then removes `_temporary`.
     ///
     /// The folders are synced once more first: a run that was killed between a rename and its sync left a name that

@@ -10,6 +10,7 @@ use super::records::{records, rows, table};
 use super::tally::Tally;
 use super::terms::is_rubbish;
 use super::topic_concentration::TopicConcentrationRow;
+use super::topic_names::TopicNameRow;
 use super::topic_changes::TopicChangeRow;
 use super::topic_term_diagnostics::{CountedTerm, TopicTermDiagnosticsRow};
 use crate::failure::Failure;
@@ -145,6 +146,9 @@ pub struct TopicLine {
     /// What holds much of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) concentration: Vec<TopicConcentrationRow>,
+    /// What a person has said about it.
+    #[serde(flatten)]
+    pub(crate) named: Option<TopicNameRow>,
 }
 
 impl TopicLine {
@@ -160,7 +164,7 @@ impl TopicLine {
             row,
             label: others.0.next(),
             change: others.1.next(),
-            concentration: Vec::new(),
+            ..Self::default()
         };
         let mut lines: Vec<Self> = topics.into_iter().map(line).collect();
         for row in concentration {
@@ -178,10 +182,21 @@ impl TopicLine {
         rubbish as f64 / terms.len().max(1) as f64
     }
 
-    /// Returns its label, if it has one, and its most probable terms.
+    /// Returns its name or label, if it has one, and its most probable terms.
     pub(crate) fn words(&self) -> Vec<String> {
-        let label = self.label.iter().map(|line| format!("{}:", line.label));
-        label.chain(self.row.top_terms.iter().cloned()).collect()
+        let heading = self.heading().map(|heading| format!("{heading}:"));
+        heading.into_iter().chain(self.row.top_terms.iter().cloned()).collect()
+    }
+
+    /// Returns its name, or else its label, and whether it is hidden or merged; `None` if there is nothing to say.
+    pub(crate) fn heading(&self) -> Option<String> {
+        let named = self.named.as_ref();
+        let label = self.label.as_ref().map(|line| line.label.clone());
+        let name = named.and_then(|row| row.name.clone()).or(label);
+        let hidden = named.is_some_and(|row| row.hidden).then(|| "(hidden)".to_owned());
+        let merged = named.and_then(|row| row.merged_into).map(|into| format!("(in {into})"));
+        let said: Vec<String> = [name, hidden, merged].into_iter().flatten().collect();
+        Some(said.join(" ")).filter(|heading| !heading.is_empty())
     }
 
     /// Whether it belongs to a label without a document in the sample; if nothing was projected, whether it has no
@@ -199,7 +214,13 @@ impl TopicLine {
 /// # Errors
 /// A table cannot be read, or lacks a column.
 pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, Failure> {
-    Ok(TopicLine::join(rows(root)?, rows(root)?, rows(root)?, rows(root)?))
+    let mut lines = TopicLine::join(rows(root)?, rows(root)?, rows(root)?, rows(root)?);
+    for row in rows::<TopicNameRow>(root)? {
+        if let Some(line) = lines.get_mut(row.topic as usize) {
+            line.named = Some(row);
+        }
+    }
+    Ok(lines)
 }
 
 /// Checks the table; returns each topic's `absent_weight`.

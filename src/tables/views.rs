@@ -13,7 +13,8 @@ const STATEMENTS: [Statement; 7] = [
         "topic_words: one line per topic, largest first",
         &["topics"],
         "CREATE OR REPLACE VIEW topic_words AS
-SELECT topic, share, tokens, array_to_string(top_terms, ' ') AS words, coherence_npmi
+SELECT COLUMNS('^(topic|name)$'), share, tokens, array_to_string(top_terms, ' ') AS words,
+       coherence_npmi
 FROM topics ORDER BY share DESC, topic;",
     ),
     (
@@ -95,12 +96,15 @@ fn views_of(stands: impl Fn(&str) -> bool) -> String {
     let mut sql = String::from(
         "-- Views over this result. From this folder: duckdb -init views.sql\n\
          -- Paths are relative to the folder duckdb is started in. From others, or for several results in one\n\
-         -- session, each in a schema of its own, make them absolute: sed \"/^CREATE/s|FROM '|FROM '$PWD/|\" views.sql\n",
+         -- session, each in a schema of its own, make them absolute: sed \"/^CREATE/s|FROM '|FROM '$PWD/|\" views.sql\n\
+         -- doc_id numbers the documents of one result: join those of two by source_id.\n",
     );
     for table in TABLES.iter().filter(|table| stands(table.name)) {
         let name = table.name;
+        let named = name == "topics" && stands("topic_names");
+        let names = if named { " LEFT JOIN topic_names USING (topic)" } else { "" };
         sql.push_str(&format!(
-            "CREATE OR REPLACE VIEW {name} AS SELECT * FROM '{name}/*.parquet';\n"
+            "CREATE OR REPLACE VIEW {name} AS SELECT * FROM '{name}/*.parquet'{names};\n"
         ));
     }
     for (comment, needs, view) in &STATEMENTS {
@@ -118,7 +122,8 @@ mod tests {
     #[test]
     fn views_need_only_tables_that_stand() {
         let all = views_of(|_| true);
-        assert_eq!(all.matches("CREATE OR REPLACE VIEW").count(), 26);
+        assert_eq!(all.matches("CREATE OR REPLACE VIEW").count(), 27);
+        assert!(all.contains("'topics/*.parquet' LEFT JOIN topic_names USING (topic);"));
         let trained = views_of(|table| ["topics", "topic_terms"].contains(&table));
         assert_eq!(trained.matches("CREATE OR REPLACE VIEW").count(), 3);
         assert!(trained.contains("FROM 'topic_terms/*.parquet'"));

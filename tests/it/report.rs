@@ -253,12 +253,39 @@ fn a_result_has_one_page_however_it_is_made() {
     assert!(fs::read_to_string(one.path("elsewhere.html")).unwrap() == page_of_run);
     assert!(one.succeed("verify out").contains("is sound"));
     assert_eq!(one.digest("out"), three.digest("out"));
+    names_are_part_of_the_result(&one, &page_of_run);
+}
+
+/// Gives a result's topics names, and takes them away.
+fn names_are_part_of_the_result(place: &Workdir, unnamed: &str) {
+    let header = "topic,name,hidden,merged_into\n";
+    place.write("names.csv", format!("{header}1,The Sea,,\n3,,true,0\n"));
+    place.succeed("report out --names names.csv");
+    let topics = &data(&page(place))["topics"];
+    assert_eq!([&topics[1]["name"], &topics[3]["merged_into"]], [&json!("The Sea"), &json!(0)]);
+    assert_eq!([&topics[0]["hidden"], &topics[3]["hidden"]], [&Value::Null, &json!(true)]);
+    assert!(place.succeed("verify out").contains("is sound"));
+    let listed = place.succeed("inspect out");
+    assert!(listed.contains("The Sea: ") && listed.contains("(hidden) (in 0): "), "{listed}");
+    assert!(place.succeed("inspect out --topic 1").contains("The Sea"));
+    assert!(fs::read_to_string(place.path("out/views.sql")).unwrap().contains("topic_names"));
+    place.write("wrong.csv", format!("{header}4,Land,,\n"));
+    let refused = place.denied(65, "report out --names wrong.csv");
+    assert!(refused.contains("wrong.csv, line 2: there is no topic \"4\""), "{refused}");
+    place.write("none.csv", header);
+    place.succeed("report out --names none.csv");
+    assert!(!place.path("out/topic_names").exists() && page(place) == unnamed);
+    assert!(place.succeed("verify out").contains("is sound"));
 }
 
 #[test]
 fn a_job_can_do_without_and_a_run_says_where_its_page_is() {
     let place = ran("-w 1");
+    place.write("names.csv", "topic,name,hidden,merged_into\n1,The Sea,,\n");
+    place.succeed("report out --names names.csv");
     let printed = place.succeed("run job.toml -w 1 --overwrite --json");
+    assert!(!place.path("out/topic_names").exists(), "the topics are others");
+    place.succeed("report out --names names.csv");
     let summary: Value = serde_json::from_str(printed.lines().last().unwrap()).unwrap();
     assert_eq!(summary["report"], "out/report.html");
     let rounds = &summary["train"]["rounds"];
@@ -267,6 +294,7 @@ fn a_job_can_do_without_and_a_run_says_where_its_page_is() {
     let without = "--set output.report=false --overwrite";
     let printed = place.succeed(&format!("project job.toml -w 1 {without}"));
     assert!(!printed.contains("report.html") && !place.path("out/report.html").exists());
+    assert!(place.path("out/topic_names").exists(), "the topics are the same");
     place.succeed("report out");
     assert!(place.path("out/report.html").exists());
 }

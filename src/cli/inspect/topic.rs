@@ -33,8 +33,8 @@ const WIDEST_BAR: usize = 40;
 const WIDEST_VALUE: usize = 40;
 /// Characters of a term that are shown.
 const WIDEST_TERM: usize = 24;
-/// The tables with a row for each topic.
-const OF_TOPICS: [&str; 3] = ["topics", "labels", "topic_changes"];
+/// The tables with a row for a topic.
+const OF_TOPICS: [&str; 4] = ["topic_names", "topics", "labels", "topic_changes"];
 
 /// Everything about a topic.
 #[derive(Serialize)]
