@@ -22,7 +22,9 @@ def closed():
 def test_trends_have_their_shares_and_intervals(result):
     panels = result.plot.trend("year")
     assert len(panels) == TOPICS
-    rows = result.table("topic_trends").query("topic == 3")
+    table = result.table("topic_trends")
+    rows = table.query("topic == 3")
+    assert panels[0].get_ylim()[0] == 0 and panels[0].get_ylim()[1] > table["high"].max()
     (panel,) = result.plot.trend("year", topics=3)
     (line,) = panel.lines
     np.testing.assert_array_equal(line.get_xdata(), range(1990, 2000))

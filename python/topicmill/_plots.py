@@ -78,6 +78,8 @@ class Plots:
             variances = np.average((shares[:, :, 0].T - means) ** 2, axis=0, weights=weights)
             topics = sorted(np.argsort(-variances, kind="stable")[:_PANELS].tolist())
         chosen = [topics] if isinstance(topics, (int, np.integer)) else list(topics)
+        if not chosen:
+            raise ValueError("topics is empty: pass at least one")
         for topic in chosen:
             self._result._check_topic(topic)
         return self._panels(column, chosen, values, places, shares)
@@ -113,12 +115,10 @@ class Plots:
                 axes.hlines(rows, low, high, color=_COLOUR, alpha=0.4, linewidth=4)
                 axes.plot(share, rows, "o", color=_COLOUR, markersize=4)
                 axes.set_yticks(rows, [_short(value, 30) for value in values])
-                axes.set_xlim(left=0)
                 axes.xaxis.set_major_formatter(_percent)
             else:
                 axes.fill_between(places, low, high, color=_COLOUR, alpha=0.2, linewidth=0)
                 axes.plot(places, share, "-o", color=_COLOUR, linewidth=1.2, markersize=2.5)
-                axes.set_ylim(bottom=0)
                 axes.yaxis.set_major_formatter(_percent)
                 if places.dtype.kind != "M":
                     axes.xaxis.set_major_locator(MaxNLocator(5, integer=bool((places == np.rint(places)).all())))
@@ -128,6 +128,8 @@ class Plots:
             axes.remove()
         for axes in figure.axes[-across:]:
             axes.tick_params(axis="x", labelbottom=True)
+        # Of all panels, because they share their axes; last, because it ends the choice of limits.
+        figure.axes[0].set(**{"xlim" if places is None else "ylim": (0, None)})
         (figure.supxlabel if places is not None else figure.supylabel)(column, fontsize=10)
         return list(figure.axes)
 
@@ -182,7 +184,7 @@ class Plots:
         axes.set_xticks([])
         axes.set_yticks([])
         axes.set_aspect("equal", adjustable="datalim")
-        axes.margins(0.15)
+        axes.margins(0.2)
         axes.spines[:].set_visible(False)
         figure.draw_without_rendering()
         taken: list[Any] = []
