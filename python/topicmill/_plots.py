@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _COLOUR, _GREY = "#1b5e82", "#8a9299"
 _PANELS, _COLUMNS = 6, 3
+# At most so many values that are not on a scale.
+_NAMES = 20
 _DAY = re.compile(r"\d{4}-\d\d(-\d\d)?")
 _DECADE = re.compile(r"\d{4}s")
 
@@ -180,7 +182,8 @@ class Plots:
         places = _places(self._result.phi)
         figure, axes = subplots(figsize=(8, 6.5), layout="constrained")
         # Of points²: the circles together would cover a sixth of the picture.
-        axes.scatter(*places.T, s=shares / max(shares.sum(), 1e-12) * 50_000, color=_COLOUR, alpha=0.25, edgecolors=_COLOUR)
+        sizes = 50_000 * shares / max(shares.sum(), 1e-12)
+        axes.scatter(places[:, 0], places[:, 1], sizes, color=_COLOUR, alpha=0.25, edgecolors=_COLOUR)
         axes.set_xticks([])
         axes.set_yticks([])
         axes.set_aspect("equal", adjustable="datalim")
@@ -211,18 +214,17 @@ class Plots:
 
 def _axis(documents: dict[str, int]) -> tuple[list[str], npt.NDArray[Any] | None]:
     """Return values in the order of an axis, and their places on it, or None for names."""
-    decades = {value: value.removesuffix("s") if _DECADE.fullmatch(value) else value for value in documents}
     days = [value for value in documents if _DAY.fullmatch(value)]
     if 2 * len(days) > len(documents):
-        precision = max({len(value) for value in days}, key=[len(value) for value in days].count)
-        values = sorted(value for value in days if len(value) == precision)
+        lengths = [len(value) for value in days]
+        values = sorted(value for value in days if len(value) == max(set(lengths), key=lengths.count))
         return values, np.array(values, dtype="datetime64[D]")
     try:
-        places = {value: float(text) for value, text in decades.items()}
+        numbers = {value: float(value[:4] if _DECADE.fullmatch(value) else value) for value in documents}
     except ValueError:
-        return sorted(documents, key=lambda value: -documents[value])[:20], None
-    values = sorted(places, key=lambda value: places[value])
-    return values, np.array([places[value] for value in values])
+        return sorted(documents, key=lambda value: -documents[value])[:_NAMES], None
+    values = sorted(numbers, key=lambda value: numbers[value])
+    return values, np.array([numbers[value] for value in values])
 
 
 def _places(phi: npt.NDArray[Any]) -> npt.NDArray[Any]:
