@@ -204,10 +204,9 @@ class Plots:
     def _names(self, terms: int) -> list[str]:
         """Return each topic's number with its label, or with its top terms."""
         rows = self._result._arrow("topics", ["topic", "top_terms"]).to_pylist()
+        words = [" ".join(row["top_terms"][:terms]) for row in rows]
         if "labels" in self._result.tables:
-            words = self._result._column("labels", "label")
-        else:
-            words = [" ".join(row["top_terms"][:terms]) for row in rows]
+            words = self._result._column("labels", "label").tolist()
         # A dollar sign begins a formula.
         return [f"{row['topic']}  {word}".replace("$", r"\$") for row, word in zip(rows, words)]
 
