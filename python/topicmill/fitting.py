@@ -218,7 +218,7 @@ def _corpus(
     if metadata is not None and hasattr(metadata, "items") == is_named:
         wanted = "a list of names of columns" if is_named else "a dict of columns, such as {'year': df['year']}"
         raise TypeError(f"metadata is a {type(metadata).__name__}: with a {kind}, pass {wanted}")
-    listed = [metadata] if isinstance(metadata, str) else list(metadata or ())
+    listed = [metadata] if isinstance(metadata, str) else [] if metadata is None else list(metadata)
     names = described if is_named else {argument: _COLUMNS[argument] for argument in described}
     if not is_files:
         names = {"text": "text", "ids": "id"} | names
