@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas
 import pytest
 
 import topicmill
@@ -39,9 +40,9 @@ def texts() -> list[str]:
 
 @pytest.fixture(scope="session")
 def result(texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> topicmill.Result:
-    years = [1990 + position % 10 for position in range(len(texts))]
+    frame = pandas.DataFrame({"text": texts, "year": [1990 + position % 10 for position in range(len(texts))]})
     output = tmp_path_factory.mktemp("result") / "out"
-    return topicmill.fit(texts, TOPICS, output=output, metadata={"year": years}, train__passes=30)
+    return topicmill.fit(frame, TOPICS, output=output, date="year", train__passes=30)
 
 
 @pytest.fixture

@@ -31,8 +31,14 @@ def test_the_notebook_runs():
     committed, executed = nbformat.read(path, as_version=4), nbformat.read(path, as_version=4)
     NotebookClient(executed, timeout=300).execute()
     assert "UsageError 64" in printed(executed)
+    assert pictures(executed) == pictures(committed) == 3
     if CAN_COMPARE:
         assert printed(executed) == printed(committed)
+
+
+def pictures(notebook: nbformat.NotebookNode) -> int:
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
+    return sum("image/png" in output.get("data", {}) for output in outputs)
 
 
 def printed(notebook: nbformat.NotebookNode) -> str:

@@ -84,7 +84,7 @@ def test_what_cannot_be_classified_says_why(labels, folds, said):
 
 def test_classification_without_scikit_learn_names_the_remedy(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sklearn.linear_model", None)
-    with pytest.raises(ImportError, match="classification needs scikit-learn: pip install scikit-learn"):
+    with pytest.raises(ImportError, match=r"classification needs more packages .*: pip install 'topicmill\[sklearn\]'"):
         classification([[1]], ["a"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from topicmill import _job
 from topicmill.errors import DataError, UsageError
 
 PASSES = {"train.passes": 5}
+BODIES = pandas.DataFrame({"body": ["a"], "year": [1990]})
 
 
 def test_threads_and_memory_layout_do_not_change_the_arrays(texts):
@@ -75,6 +77,29 @@ def test_ids_and_metadata_are_columns_of_documents(texts):
     assert list(labelled.documents["year"][-2:]) == ["398", "399"]
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_columns_of_a_table_are_named(texts, library):
+    columns = {
+        "body": [*texts[:59], None],
+        "url": [f"u{place}" for place in range(60)],
+        "published": [datetime.datetime(2001, 2 + place % 3, 5) for place in range(60)],
+        "book": [f"b{place // 10}" for place in range(60)],
+        "tags": [["a", "b"], ["c"]] * 30,
+    }
+    table = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "pyarrow": pyarrow.table}[library](columns)
+    named = {"ids": "url", "date": "published", "group": "book", "metadata": ["tags"]}
+    result = topicmill.fit(table, 2, text="body", settings=PASSES, **named)
+    assert type(result.documents).__module__.startswith(library)
+    documents = topicmill.read(result.path, backend="pandas").documents
+    for name, column in (("source_id", "url"), ("group_id", "book")):
+        assert list(documents[name]) == columns[column]
+    assert list(documents["tags"][:2]) == ['["a","b"]', '["c"]']
+    assert documents["status"][59] == "empty"
+    trends = topicmill.read(result.path, backend="pandas").table("topic_trends")
+    assert set(trends["name"]) == {"published"}
+    assert set(trends["value"]) == {"2001-02-05", "2001-03-05", "2001-04-05"}
+
+
 def test_missing_values_and_truth_values_of_numpy_are_those_of_python(texts):
     columns = {"x": [1.5, float("nan")] * 200, "when": [2001, None] * 200, "is_new": [True, False] * 200}
     arrays = {
@@ -94,8 +119,9 @@ def test_files_are_read_where_they_are(tmp_path, texts, monkeypatch):
     folder = Path("in [1]")
     folder.mkdir()
     pandas.DataFrame({"body": texts}).to_csv(folder / "texts.csv")
-    result = topicmill.fit(folder, TOPICS, corpus__text="body", settings=PASSES)
+    result = topicmill.fit(folder, TOPICS, text="body", metadata=["body"], settings=PASSES)
     assert list(result.documents["tokens_total"]) == [30] * 400
+    assert list(result.documents["body"]) == texts
     assert result.transform([texts[0]]).toarray().max() > 0.5
     with pytest.raises(DataError, match="no column `boddy`; did you mean `body`"):
         topicmill.fit(folder, TOPICS, corpus__text="boddy")
@@ -150,7 +176,6 @@ def test_progress_is_shown_on_request(texts, capsys):
         ({"settings": {"train.passes": "x"}}, UsageError, "must be a whole number from 1"),
         ({"passes": 5}, TypeError, "unknown argument 'passes'.*as in train__passes=50"),
         ({"texts": "one text"}, TypeError, "texts is a single string: pass a list"),
-        ({"texts": pandas.DataFrame({"text": ["a"]})}, TypeError, "texts is a DataFrame: pass one of its columns"),
         ({"texts": {"a": "b"}}, TypeError, "texts is a dict: pass one of its columns"),
         ({"texts": ["a", b"b"]}, TypeError, "text 1 is bytes, not str"),
         ({"ids": [1]}, ValueError, "ids has 1 values, fewer than there are texts"),
@@ -163,7 +188,14 @@ def test_progress_is_shown_on_request(texts, capsys):
         ({"output__path": "out"}, TypeError, "output.path is an argument of its own: pass output"),
         ({"output": "s3://bucket/out"}, ValueError, "output is s3://bucket/out, but must be a local folder"),
         ({"metadata": {"text": range(400)}}, ValueError, "cannot be named 'text'"),
-        ({"metadata": ["year"]}, TypeError, "metadata is a list: pass a dict of columns, such as {'year': df.'year'.}"),
+        ({"metadata": ["year"]}, TypeError, "metadata is a list: with a list, pass a dict of columns, such as {'year'"),
+        ({"date": "year"}, TypeError, "date is a str: with a list, pass a value for each text"),
+        ({"texts": BODIES}, ValueError, "the DataFrame has no column 'text': name one with text=\nit has 'body', 'year'"),
+        ({"texts": BODIES, "text": "boddy"}, ValueError, "no column 'boddy': did you mean text='body'?"),
+        ({"texts": BODIES, "text": "body", "metadata": ["yaer"]}, ValueError, "did you mean metadata='year'"),
+        ({"texts": BODIES, "text": "body", "date": [1]}, TypeError, "date is a list: with a DataFrame, pass the name"),
+        ({"texts": BODIES, "text": "body", "metadata": {"a": [1]}}, TypeError, "with a DataFrame, pass a list of names"),
+        ({"texts": Path("nowhere"), "ids": [1]}, TypeError, "ids is a list: with a path, pass the name of a column"),
     ],
 )
 def test_what_is_wrong_is_said_with_a_remedy(texts, no_leftovers, monkeypatch, arguments, kind, message):

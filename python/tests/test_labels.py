@@ -63,8 +63,8 @@ def test_labels_in_any_form_and_what_is_wrong_with_them(texts, labelled, tmp_pat
         topicmill.fit(texts, labels=["a", "b"])
     with pytest.raises(ValueError, match="cannot be named 'labels'"):
         topicmill.fit(texts, labels=texts, metadata={"labels": texts})
-    with pytest.raises(ValueError, match="corpus__labels"):
-        topicmill.fit(tmp_path, labels=["a"])
+    frame = pandas.DataFrame({"text": texts, "kind": ["a", "b"] * (len(texts) // 2)})
+    assert list(topicmill.fit(frame, labels="kind", settings=FEW).labels["label"]) == ["a", "b"]
     with pytest.raises(topicmill.errors.UsageError, match="each label is a topic"):
         topicmill.fit(texts, 3, labels=["a"] * len(texts))
     with pytest.raises(ValueError, match="has no labels"):

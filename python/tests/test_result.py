@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import html
 import json
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -50,9 +52,22 @@ def test_a_table_whose_files_are_gone_is_an_error(result, tmp_path):
         topicmill.read(tmp_path / "out").topics
 
 
-def test_the_estimators_are_listed_before_they_are_imported():
-    script = "import sys, topicmill; assert 'TopicMill' in dir(topicmill) and 'sklearn' not in sys.modules"
+def test_names_are_listed_before_other_packages_are_imported():
+    script = "import sys, topicmill; assert 'fit' in dir(topicmill) and not {'numpy', 'pyarrow'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_what_is_not_installed_is_named_by_its_extra(monkeypatch):
+    for name, module, extra in (("fit", "fitting", "analysis"), ("TopicMill", "estimator", "sklearn")):
+        monkeypatch.setitem(sys.modules, f"topicmill.{module}", None)
+        with pytest.raises(ImportError, match=rf"topicmill.{name} needs .*: pip install 'topicmill\[{extra}\]'"):
+            getattr(topicmill, name)
+    with pytest.raises(AttributeError, match="no attribute 'fitt'"):
+        topicmill.fitt
+
+
+def test_the_version_is_the_programs():
+    assert _program.run("--version").split()[:2] == ["topicmill", topicmill.__version__]
 
 
 def test_phi_is_the_tables_and_sums_to_one(result):
@@ -150,6 +165,19 @@ def test_it_shows_itself(result, capsys):
     page = result._repr_html_()
     assert page.count("<tr>") == 1 + TOPICS
     assert "kitten" in page
+
+
+def test_its_report_is_shown_inline_and_written_if_there_is_none(result, monkeypatch):
+    Path(result.path, "report.html").unlink()
+    report = result.report()
+    assert repr(report) == str(report.path) == f"{result.path}/report.html"
+    frame = re.fullmatch('<iframe srcdoc="([^"]*)" sandbox="allow-scripts [^<]*></iframe>', report._repr_html_())
+    page = html.unescape(frame[1])
+    assert page.replace('<base href="about:srcdoc">', "") == report.path.read_text()
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    report.open()
+    assert opened == [report.path.as_uri()]
 
 
 def test_an_evaluation_shows_its_tables(result):

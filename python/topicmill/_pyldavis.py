@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from . import _extras
+
 
 def read(path: Path) -> Any:
     """Return the ``pyLDAvis.PreparedData`` of an exported file."""
-    try:
+    with _extras.needed("to_pyldavis", "pyldavis"):
         import pandas
         from pyLDAvis import PreparedData
-    except ImportError as error:
-        raise ImportError("to_pyldavis needs pyLDAvis: pip install pyLDAvis") from error
 
     data = json.loads(path.read_text(encoding="utf-8"))
     order = [number - 1 for number in data["topic.order"]]

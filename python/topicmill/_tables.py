@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import pyarrow
 import pyarrow.dataset
@@ -18,8 +18,11 @@ Table = Any
 IS_KEPT = pyarrow.dataset.field("term_id").is_valid()
 
 
-def choose(backend: Backend | None) -> Backend:
-    """Return `backend`, or the first one that is installed."""
+def choose(backend: Backend | None, given: object = None) -> Backend:
+    """Return `backend`, or the library of a given table, or the first one that is installed."""
+    library = type(given).__module__.partition(".")[0]
+    if backend is None and library in get_args(Backend):
+        return cast(Backend, library)
     if backend is None:
         return next(name for name in get_args(Backend) if find_spec(name) is not None)
     if backend not in get_args(Backend):

@@ -6,13 +6,12 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-# Keys of a line that are not metadata.
-RESERVED = ("id", "text")
 _NAMES = "pass a list of label names for each text"
 
 
@@ -31,14 +30,15 @@ def lines(
     """
     if isinstance(texts, (str, bytes)):
         raise TypeError("texts is a single string: pass a list of texts, or a pathlib.Path of files to read")
-    if isinstance(texts, Mapping) or hasattr(texts, "columns"):
+    if isinstance(texts, Mapping) or is_table(texts):
         raise TypeError(f"texts is a {type(texts).__name__}: pass one of its columns")
     columns: dict[str, Iterator[object]] = {}
     if ids is not None:
         columns[id_key] = iter(ids)
     for name, values in ({} if metadata is None else metadata).items():
-        if name in (*RESERVED, text_key, id_key):
-            raise ValueError(f"a column of metadata cannot be named {name!r}: rename it")
+        if name in (text_key, id_key):
+            advice = "pass it as ids" if name == id_key else "rename it"
+            raise ValueError(f"a column of metadata cannot be named {name!r}: {advice}")
         columns[name] = iter(values)
     count = 0
     for position, text in enumerate(texts):
@@ -49,7 +49,7 @@ def lines(
                 raise ValueError(f"{_argument(name, id_key)} has {position} values, fewer than there are texts")
             line[name] = value
         line[text_key] = _text(text, position)
-        yield json.dumps(line, default=str) + "\n"
+        yield json.dumps(line, default=_jsonable) + "\n"
         count += 1
     for name, column in columns.items():
         if next(column, columns) is not columns:
@@ -58,6 +58,32 @@ def lines(
 
 def _argument(column: str, id_key: str) -> str:
     return "ids" if column == id_key else column
+
+
+def _jsonable(value: Any) -> Any:
+    """Return lists of numpy and polars as lists, and all else as text."""
+    to_list = getattr(value, "to_list", getattr(value, "tolist", None))
+    return str(value) if to_list is None or isinstance(value, np.generic) else to_list()
+
+
+def is_table(value: object) -> bool:
+    """Whether this is a DataFrame of pandas or polars, or a table of pyarrow."""
+    return hasattr(value, "columns")
+
+
+def column(table: Any, name: str, argument: str) -> Any:
+    """Return the column of a table that an argument names."""
+    check_name(name, list(getattr(table, "column_names", table.columns)), f"the {type(table).__name__}", argument)
+    return table[name]
+
+
+def check_name(name: str, names: list[str], of: str, argument: str) -> None:
+    """Refuse a column that is not there, with the nearest name."""
+    if name not in names:
+        near = get_close_matches(name, map(str, names), n=1, cutoff=0.5)
+        advice = f"did you mean {argument}={near[0]!r}?" if near else f"name one with {argument}="
+        listed = ", ".join(map(repr, names[:20])) + ", …" * (len(names) > 20)
+        raise ValueError(f"{of} has no column {name!r}: {advice}\nit has {listed}")
 
 
 def label_lists(labels: Iterable[object]) -> Iterator[list[str]]:

@@ -7,15 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from ._job import Settings
 from .estimator import DocumentEstimator
 from .fitting import fit
-
-# After `estimator`, which reports missing packages.
-from sklearn.base import ClassifierMixin  # isort: skip
-from sklearn.utils.multiclass import check_classification_targets, type_of_target  # isort: skip
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d  # isort: skip
 
 
 class TopicMillClassifier(ClassifierMixin, DocumentEstimator):  # type: ignore[misc]

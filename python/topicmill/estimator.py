@@ -8,20 +8,16 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from joblib import effective_n_jobs
 from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _texts
 from ._evaluation import EVERY_TERM, held_out_likelihood
 from ._job import Settings
 from .fitting import fit
-
-try:
-    from joblib import effective_n_jobs
-    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-    from sklearn.utils import check_random_state
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:
-    raise ImportError("topicmill's estimators need scikit-learn 1.6 or newer: pip install scikit-learn") from error
 
 # The terms of a count matrix are the numbers of its columns; all are kept unchanged.
 _COUNTS: Settings = {

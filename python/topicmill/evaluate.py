@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from . import _files, _texts
+from . import _extras, _files, _texts
 from .errors import DataError
 
 __all__ = ["Association", "Classification", "association", "classification"]
@@ -84,11 +84,9 @@ def classification(theta: Any, labels: Iterable[object], *, folds: int = 5, seed
     >>> topicmill.evaluate.classification(result.theta, result.documents["kind"]).accuracy
     1.0
     """
-    try:
+    with _extras.needed("classification", "sklearn"):
         from sklearn.linear_model import LogisticRegression
         from sklearn.model_selection import StratifiedKFold, cross_val_score
-    except ImportError as error:
-        raise ImportError("classification needs scikit-learn: pip install scikit-learn") from error
 
     proportions = csr_array(theta, dtype=np.float64)
     names = np.array([_label(position, label) for position, label in enumerate(labels)], dtype=object)

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,12 @@ from scipy.sparse import csr_array
 from . import _copies, _display, _exports, _files, _program, _projection, _pyldavis, _tables, _texts
 from ._job import Settings, merged
 from ._job import threads as threads_flags
+from ._report import Report
 from ._tables import Backend, Table
 from ._weights import DocumentDistance, DocumentWeight, LabelScore, TermWeight
+
+if TYPE_CHECKING:
+    from ._plots import Plots
 
 Matrix = csr_array[np.float32, tuple[int, int]]
 Format = Literal["mallet-state", "mallet-diagnostics", "pyldavis", "gensim", "npy", "parquet"]
@@ -612,6 +616,34 @@ class Result:
             for row, label in zip(rows, self._column("labels", "label")):
                 row["top_terms"] = [f"{label}:", *row["top_terms"]]
         return _display.page(repr(self)[1:-1], rows)
+
+    def report(self) -> Report:
+        """Return the page about the result, which a notebook shows inline.
+
+        Returns
+        -------
+        Report
+            Its `path` is the HTML file, which needs no network, and `open` opens it in a browser. The page is written
+            if the result has none.
+
+        Examples
+        --------
+        >>> import topicmill
+        >>> texts = ["cat dog kitten puppy paw", "bank loan money credit rate"] * 50
+        >>> topicmill.fit(texts, topics=2).report().path.name
+        'report.html'
+        """
+        path = self.path / "report.html"
+        if not path.exists():
+            _program.run("report", self.path)
+        return Report(path, self)
+
+    @property
+    def plot(self) -> Plots:
+        """Pictures by matplotlib: ``result.plot.trend("date")``, ``.topics()`` and ``.map()``."""
+        from ._plots import Plots
+
+        return Plots(self)
 
     # A temporary folder does not outlive its object, so a pickled copy contains the files.
 
