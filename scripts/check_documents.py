@@ -3,8 +3,8 @@
     scripts/check_documents.py FOLDER DOCUMENT…
 
 Each file or heading in this repository that a Markdown file links to must exist. Then bash runs each ```sh
-block below a line `<!-- run -->` of the DOCUMENTs, in their order, in FOLDER, which is emptied first and gets a
-copy of jobs/. cargo finds the package above FOLDER, so FOLDER must be within it. The commands find `topicmill`
+block below a line `<!-- run -->` of the DOCUMENTs, in their order, in FOLDER, which is emptied first and gets
+copies of jobs/ and of scripts/demo, whose texts pip downloads. cargo finds the package above FOLDER, so FOLDER must be within it. The commands find `topicmill`
 in the release build, `python3` with the packages of scripts/requirements.txt, and `duckdb -c QUERY`, which the
 Python package runs.
 """
@@ -36,6 +36,8 @@ def main():
     check_links()
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree("jobs", folder / "jobs", ignore=shutil.ignore_patterns("out"))
+    (folder / "scripts").mkdir()
+    shutil.copy("scripts/demo", folder / "scripts")
     environment = os.environ | {"PATH": os.pathsep.join([str(commands(folder)), os.environ["PATH"]])}
     for document in documents:
         blocks = BLOCK.findall(document.read_text(encoding="utf-8"))

@@ -1,8 +1,8 @@
 """Takes the picture of a report in the README, 1,200 pixels wide.
 
-    scripts/report_picture.py OUT docs/figures/report.png
+    scripts/report_picture.py out/demo docs/figures/report.png
 
-OUT is a result with a report.html; the README has that of docs/TUTORIAL.md, out/k40. Needs Chromium, as
+out/demo is the result of scripts/demo; any other with a report.html will do. Needs Chromium, as
 scripts/check_report.py does.
 """
 
