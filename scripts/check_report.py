@@ -2,7 +2,7 @@
 
     scripts/check_report.py SCRATCH OUT…      OUT: results with a report.html
 
-Checks clicks, search, the keyboard, addresses, colours, widths and paper; that the console has no messages,
+Checks clicks, search, the keyboard, addresses, trends, saved files, colours, widths and paper; that the console has no messages,
 nothing comes from the network, and axe-core finds no violation in either colour scheme; and that the page's
 library is the one in its npm package. Prints one line per check; the first failure ends it with status 1.
 
@@ -10,13 +10,16 @@ Chromium is $TOPICMILL_CHROMIUM, one on the PATH, or one that Playwright or (as 
 any, the script prints that it skips the checks, and passes.
 """
 
+import csv
 import hashlib
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import xml.etree.ElementTree as ElementTree
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -96,7 +99,7 @@ def launch(playwright):
 
 
 @contextmanager
-def opened(browser, file, address="", width=1600, colours="light"):
+def opened(browser, file, width=1600, colours="light"):
     """Opens a page, which must write nothing to the console and request nothing from the network."""
     context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=colours, reduced_motion="reduce")
     context.add_init_script("window.moves = 0; addEventListener('hashchange', () => { moves += 1; })")
@@ -105,12 +108,12 @@ def opened(browser, file, address="", width=1600, colours="light"):
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(file.resolve().as_uri() + address)
+    page.goto(file.resolve().as_uri())
     page.wait_for_selector("main h2", state="attached")
     yield page
     page.wait_for_timeout(50)
-    check(not said, f"{address or '#overview'} at {width}, {colours}: nothing in the console", said)
-    check(all(url.startswith(("file:", "data:")) for url in asked), "and nothing from the network", asked)
+    check(not said, f"{colours}: nothing in the console", said)
+    check(all(url.startswith(("file:", "data:", "blob:")) for url in asked), "and nothing from the network", asked)
     context.close()
 
 
@@ -123,10 +126,12 @@ def check_report(browser, file, scratch):
         check_labels(page)
         check_search(page)
         check_addresses(page)
+        check_trends(page, scratch)
+        check_paper(page)
     for colours in ["light", "dark"]:
-        for width in WIDTHS:
-            check_looks(browser, file, width, colours)
-    check_paper(browser, file, scratch)
+        with opened(browser, file, colours=colours) as page:
+            make_trend(page)
+            check_looks(page, colours)
 
 
 def check_loading(browser, file):
@@ -240,7 +245,7 @@ def check_topic(page):
     with moving(page):
         bubble.dispatch_event("click")
     check(page.evaluate("location.hash") != "#topic=0", "a circle opens its topic")
-    summary = page.locator("details summary").first
+    summary = page.locator("details:not(.passage) summary").first
     if summary.count():
         summary.click()
         wait(page, "document.querySelectorAll('details[open] table').length === 1")
@@ -289,9 +294,10 @@ def check_search(page):
     with moving(page):
         page.keyboard.press("Enter")
     check(heading(page) == term and page.locator("main .topic-link").count() > 0, "its topics are listed")
-    document = page.evaluate("data.documents.ids[0]")
+    document = page.evaluate("data.documents.ids.length ? documentId(0) : null")
     if document:
-        page.fill("#query", document)
+        shown = page.evaluate("data.documents.ids[0]")
+        page.fill("#query", shown)
         page.keyboard.press("ArrowDown")
         with moving(page):
             page.keyboard.press("Enter")
@@ -310,7 +316,7 @@ def check_search(page):
 
 
 def check_addresses(page):
-    for address in ["#topic=99999", "#term=<b>nothing</b>", "#document=x", "#topic=%E0%A4%A"]:
+    for address in ["#topic=99999", "#term=<b>nothing</b>", "#document=x", "#topic=%E0%A4%A", "#trends=x", "#value=x"]:
         go(page, address)
         check(heading(page) == "Not in this report", f"{address} is not in the report")
     check(page.locator("main b").count() == 0, "addresses of nothing say so, as text")
@@ -319,30 +325,90 @@ def check_addresses(page):
     check(heading(page) == "Overview", "the title goes to the overview")
 
 
-def check_looks(browser, file, width, colours):
-    for address in ["", "#topic=0"] + (["#topics"] if width < 760 else []):
-        with opened(browser, file, address, width, colours) as page:
+def make_trend(page):
+    """Gives the page a column of years with a gap; the first document is of 1991."""
+    page.evaluate("""() => {
+        const every = (of) => topics.map(() => of);
+        data.trends.push({ name: "made", kind: "time", values: ["1990", "1991", "2000"], documents: [9, 9, 1], tokens: [90, 90, 10],
+            others: 0, without: 0, shares: every([100000, 200000, 0]), intervals: every([100, 500, 100, 500]) });
+        data.documents.columns.push("made");
+        data.documents.values.push(data.documents.ids.map((_, i) => (i ? "2000" : "1991")));
+    }""")
+
+
+def saved(page, name, scratch):
+    """Returns the text of a file that a button saves."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=f"Save {name}", exact=True).click()
+    path = scratch / download.value.suggested_filename
+    download.value.save_as(path)
+    return path.read_text()
+
+
+def check_trends(page, scratch):
+    make_trend(page)
+    go(page, "#overview")
+    go(page, "#topic=0")
+    chart = page.locator("section", has=page.get_by_role("heading", name="Share by made"))
+    wait(page, "[...document.querySelectorAll('section')].some((e) => e.querySelector('h3')?.textContent === 'Share by made' && e.querySelector('svg'))")
+    places = chart.locator("g:has(> .dot)").first.locator(".dot").evaluate_all("all => all.map((dot) => Number(dot.getAttribute('cx')))")
+    check(abs((places[1] - places[0]) / (places[2] - places[0]) - 365 / 3652) < 0.001, "years are at their places", places)
+    lines = [chart.locator(f".{name}").get_attribute("d") for name in ["line", "gap", "area"]]
+    check([line.count("M") for line in lines] == [1, 1, 1], "a line with its interval ends where years are missing", lines)
+    rows = list(csv.reader(io.StringIO(saved(page, "topic 0 by made as CSV", scratch))))
+    check(rows[0] == ["topic", "name", "made", "share", "low", "high", "documents"], "a chart is saved as CSV", rows[0])
+    check([row[2:] for row in rows[1:]] == [["1990", "0.1", "0.09", "0.15", "9"], ["1991", "0.2", "0.18", "0.3", "9"], ["2000", "0", "", "", "1"]], "with its values", rows)
+    svg = ElementTree.fromstring(saved(page, "map as SVG", scratch))
+    circles = list(svg.iter("{http://www.w3.org/2000/svg}circle"))
+    check(circles and all(circle.get("fill", "").startswith("rgb") for circle in circles), "the map is saved as SVG, with its colours")
+    with moving(page):
+        chart.locator("svg").click(position={"x": places[1], "y": 60})
+    check(page.evaluate("location.hash") == "#value=made=1991=0", "a click on a year opens it")
+    check(heading(page) == "1991", "with its name", heading(page))
+    if page.evaluate("data.documents.ids.length"):
+        check(page.locator(".documents tbody tr").count() == 1, "and with its documents in the report")
+        check("1 of the 9 documents with this value" in page.locator("main").inner_text(), "and the number of all")
+    go(page, "#trends=made")
+    wait(page, "document.querySelectorAll('.multiples a').length === data.topics.length")
+    check(page.locator(".layer-0").count() == 2, "all topics have a chart, and the largest are on top of each other")
+    first = page.locator(".multiples a").first
+    href = first.get_attribute("href")
+    with moving(page):
+        first.click()
+    check(page.evaluate("location.hash") == href, "a small chart opens its topic")
+
+
+def check_looks(page, colours):
+    """Checks each view at each width, and with axe-core at the least and the largest; of dark ones only the contrast."""
+    rules = {"runOnly": ["color-contrast"]} if colours == "dark" else {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 1000})
+        for address in ["#overview", "#topic=0", "#trends=made", "#value=made=1991=0", *(["#topics"] if width < 760 else [])]:
+            go(page, address)
+            page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
             wide = page.evaluate("document.documentElement.scrollWidth")
-            check(wide <= width, f"{address or '#overview'} fits into {width}", wide)
+            check(wide <= width, f"{address} fits into {width}, {colours}", wide)
             cut = "[...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.ariaLabel)"
             found = page.evaluate(cut)
             check(width < 1300 or not found, "and so do its tables", found)
-            found = Axe().run(page)
-            check(found.violations_count == 0, "axe-core finds no violation", found.generate_report())
-    with opened(browser, file, "", width, colours) as page:
-        ground = lambda: page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
-        before = ground()
-        page.locator("#theme").click()
-        check(ground() != before, "the switch changes the colours")
+            if width in (WIDTHS[0], WIDTHS[-1]):
+                # The list is the same beside each view.
+                around = {"exclude": [["nav"]]} if address not in ("#overview", "#topics") else None
+                found = Axe().run(page, context=around, options=rules)
+                check(found.violations_count == 0, "axe-core finds no violation", found.generate_report())
+    ground = lambda: page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    before = ground()
+    page.locator("#theme").click()
+    check(ground() != before, "the switch changes the colours")
 
 
-def check_paper(browser, file, scratch):
-    with opened(browser, file, "#topic=0") as page:
-        page.emulate_media(media="print")
-        check(page.locator("#query").is_hidden() and page.locator(".term-table").is_visible(), "paper shows the topic without controls")
-        pdf = page.pdf()
-        pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
-        check(1 <= pages <= 6, f"a topic prints on {pages} pages")
+def check_paper(page):
+    go(page, "#topic=0")
+    page.emulate_media(media="print")
+    check(page.locator("#query").is_hidden() and page.locator(".term-table").is_visible(), "paper shows the topic without controls")
+    pages = len(re.findall(rb"/Type\s*/Page\b", page.pdf()))
+    check(1 <= pages <= 6, f"a topic prints on {pages} pages")
+    page.emulate_media(media="screen")
 
 
 if __name__ == "__main__":

@@ -36,13 +36,21 @@ use bounds::Bounds;
 pub(crate) use bounds::clip;
 use corpus::DocumentStatus;
 use corpus::collection::{COLLECTION_FILE, Collection};
-use data::{Facts, PageDrift, PageTopic, ReportData};
+use data::{Facts, PageDrift, PageTopic, ReportData, Trend};
 
 /// What the model was trained on, of the record of training.
 #[derive(Deserialize)]
 struct TrainedOn {
     training_documents: u64,
     training_tokens: u64,
+}
+
+/// A metadata column.
+struct Column {
+    /// Its name in `documents`.
+    name: String,
+    /// Its name in the input, which another column of `documents` may have.
+    input: String,
 }
 
 /// The tables that are read whole.
@@ -84,11 +92,12 @@ pub(crate) fn report(output: &Output, parts: &[u64], threads: usize) -> Result<S
         return Err(Failure::file(root, message));
     }
     let bounds = Bounds::of(lines.len());
-    let columns = shown_columns(&collection);
+    let all = columns(&collection);
+    let trends = trends::trends(root, lines.len(), &all)?;
+    let columns = shown_columns(all, &trends);
     let place = (output, parts);
     let (documents, of_topics) =
         documents::documents(place, &collection, lines.len(), &columns, &bounds, threads)?;
-    let trends = trends::trends(root, lines.len())?;
     let drift = drift(root)?;
     let mut warnings = warnings::of_topics(&lines);
     let of_drift = |drift: &PageDrift| {
@@ -118,12 +127,23 @@ pub(crate) fn report(output: &Output, parts: &[u64], threads: usize) -> Result<S
     }))
 }
 
-/// Returns the columns of `documents` whose values are shown: the job's, and volumes if there are any.
-fn shown_columns(collection: &Collection) -> Vec<String> {
-    let mut columns = metadata_columns(&collection.metadata);
+/// Returns the columns of `documents` with values of the input: the job's, and volumes if there are any.
+fn columns(collection: &Collection) -> Vec<Column> {
+    let names = metadata_columns(&collection.metadata).into_iter();
+    let mut columns: Vec<Column> = names
+        .zip(&collection.metadata)
+        .map(|(name, input)| Column { name, input: input.clone() })
+        .collect();
     if collection.grouped {
-        columns.push("group_id".to_owned());
+        let name = "group_id".to_owned();
+        columns.push(Column { input: name.clone(), name });
     }
+    columns
+}
+
+/// Returns the columns whose values are shown: those with trends first, so that a value's documents can be listed.
+fn shown_columns(mut columns: Vec<Column>, trends: &[Trend]) -> Vec<Column> {
+    columns.sort_by_key(|column| !trends.iter().any(|trend| trend.name == column.input));
     columns.truncate(bounds::MOST_COLUMNS);
     columns
 }

@@ -51,6 +51,16 @@ pub(crate) fn clip(text: &str, most: usize) -> String {
     }
 }
 
+/// Returns the text, or its beginning, an ellipsis and its end if it has more than `most` characters.
+pub(super) fn clip_middle(text: &str, most: usize) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    if characters.len() <= most {
+        return text.to_owned();
+    }
+    let (before, after) = ((most - 1) / 2, characters.len() - most / 2);
+    characters[..before].iter().chain(&['…']).chain(&characters[after..]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,5 +82,8 @@ mod tests {
         assert_eq!(clip("naïve", 5), "naïve");
         assert_eq!(clip("naïve", 4), "naï…");
         assert_eq!(clip("", 4), "");
+        assert_eq!(clip_middle("naïve", 5), "naïve");
+        assert_eq!(clip_middle("naïvely", 5), "na…ly");
+        assert_eq!(clip_middle("naïvely", 4), "n…ly");
     }
 }

@@ -86,11 +86,16 @@ pub(super) struct PageTerms {
 pub(super) struct PageDocuments {
     /// Their `doc_id`.
     pub(crate) numbers: Vec<i64>,
+    /// The folders that all ids begin with.
+    pub(crate) front: String,
+    /// The rest of each id.
     pub(crate) ids: Vec<String>,
-    /// Names of the columns.
+    /// Names of the columns, as in the input.
     pub(crate) columns: Vec<String>,
-    /// For each column, the documents' values.
-    pub(crate) values: Vec<Vec<Option<String>>>,
+    /// For each column, the different values.
+    pub(crate) texts: Vec<Vec<String>>,
+    /// For each column, the documents' values: places in `texts`.
+    pub(crate) values: Vec<Vec<Option<u32>>>,
     /// For each document, topic and share in thousandths, alternating; largest first.
     pub(crate) topics: Vec<Vec<u32>>,
     /// For each document, the topics of its predicted labels, the best first; empty if topics are not labels.
@@ -101,6 +106,7 @@ pub(super) struct PageDocuments {
 /// The values of a metadata column, and how large each topic is in their documents.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Trend {
+    /// The column's name in the input.
     pub(crate) name: String,
     /// `time`, `number` or `name`: what orders the values; names are ordered by their documents.
     pub(crate) kind: &'static str,
@@ -113,6 +119,9 @@ pub(super) struct Trend {
     pub(crate) without: u64,
     /// For each topic, its share of the tokens of each value, in millionths.
     pub(crate) shares: Vec<Vec<u32>>,
+    /// For each topic, how far its share's 95 % interval goes below and above it, in thousandths of the share,
+    /// alternating: of the values in which the share is not 0.
+    pub(crate) intervals: Vec<Vec<u32>>,
 }
 
 /// How far new documents have moved.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::bounds::{Bounds, DOCUMENT_TOPICS, ID_CHARS, NAME_CHARS, clip};
+use super::Column;
+use super::bounds::{Bounds, DOCUMENT_TOPICS, ID_CHARS, NAME_CHARS, clip, clip_middle};
 use super::data::PageDocuments;
 use crate::failure::Failure;
 use crate::tables::document_topics::DocumentTopicRow;
@@ -34,14 +35,15 @@ pub(super) fn documents(
     (output, parts): (&Output, &[u64]),
     collection: &Collection,
     topics: usize,
-    columns: &[String],
+    columns: &[Column],
     bounds: &Bounds,
     threads: usize,
 ) -> Result<(PageDocuments, Vec<Vec<u32>>), Failure> {
     let is_shown = |row: &TopicDocumentRow| row.rank as usize <= bounds.documents;
     let lines = records(output.local_root(&[])?)?.only(is_shown)?;
-    let ids = lines.iter().map(|line| (line.doc_id, clip(&line.source_id, ID_CHARS)));
-    let ids: BTreeMap<i64, String> = ids.collect();
+    let ids: BTreeMap<i64, &str> =
+        lines.iter().map(|line| (line.doc_id, &line.source_id[..])).collect();
+    let front = common_folders(ids.values().copied());
     let places: BTreeMap<i64, u32> = ids.keys().copied().zip(0..).collect();
     let mut of_topics = vec![Vec::new(); topics];
     for line in &lines {
@@ -64,19 +66,29 @@ pub(super) fn documents(
     }
     let mut shown = PageDocuments {
         numbers: ids.keys().copied().collect(),
+        texts: vec![Vec::new(); columns.len()],
         values: vec![vec![None; ids.len()]; columns.len()],
         topics: vec![Vec::new(); ids.len()],
         predicted: vec![Vec::new(); if has_labels { ids.len() } else { 0 }],
-        ids: ids.into_values().collect(),
-        columns: columns.iter().map(|name| clip(name, NAME_CHARS)).collect(),
+        front: front.to_owned(),
+        ids: ids.values().map(|id| clip_middle(&id[front.len()..], ID_CHARS)).collect(),
+        columns: columns.iter().map(|column| clip(&column.input, NAME_CHARS)).collect(),
     };
-    let read = |(parts, wanted): &(Vec<_>, _)| read(parts, wanted, &places, columns);
+    let columns: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    let read = |(parts, wanted): &(Vec<_>, _)| read(parts, wanted, &places, &columns);
     let read = visit_pieces(threads, &pieces, read)?;
+    let mut known = vec![BTreeMap::new(); columns.len()];
     for (place, document) in read.into_iter().flatten() {
         let place = place as usize;
         shown.topics[place] = document.topics;
-        for (column, value) in shown.values.iter_mut().zip(document.values) {
-            column[place] = value;
+        for (column, value) in document.values.into_iter().enumerate() {
+            shown.values[column][place] = value.map(|text| {
+                let texts = &mut shown.texts[column];
+                *known[column].entry(text).or_insert_with_key(|text: &String| {
+                    texts.push(text.clone());
+                    texts.len() as u32 - 1
+                })
+            });
         }
         if has_labels {
             shown.predicted[place] = document.predicted;
@@ -129,6 +141,24 @@ fn read(
     Ok(shown)
 }
 
+/// Returns the folders that all these paths begin with, with the last separator; none of a single path.
+fn common_folders<'p>(mut paths: impl Iterator<Item = &'p str>) -> &'p str {
+    let (first, mut shared) = match (paths.next(), paths.next()) {
+        (Some(first), Some(second)) => (first, shared_bytes(first, second)),
+        _ => return "",
+    };
+    for path in paths {
+        shared = shared.min(shared_bytes(first, path));
+    }
+    let is_last = |byte: &u8| matches!(byte, b'/' | b'\\');
+    let folders = first.as_bytes()[..shared].iter().rposition(is_last);
+    folders.map_or("", |last| &first[..=last])
+}
+
+fn shared_bytes(one: &str, other: &str) -> usize {
+    one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count()
+}
+
 fn thousandths(weight: f32) -> u32 {
     (f64::from(weight) * 1000.0).round() as u32
 }
@@ -146,6 +176,17 @@ fn shown_value(cell: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_folders_of_all_ids_are_left_out() {
+        let of = |paths: &[&'static str]| common_folders(paths.iter().copied());
+        assert_eq!(of(&["a/b/c1", "a/b/c2", "a/b/d/e"]), "a/b/");
+        assert_eq!(of(&["C:\\texts\\x", "C:\\texts\\y"]), "C:\\texts\\");
+        assert_eq!(
+            (of(&["ä/x", "ö/x"]), of(&["a1", "a2"]), of(&["a/b"]), of(&[])),
+            ("", "", "", "")
+        );
+    }
 
     #[test]
     fn cells_are_lists_days_or_texts() {

@@ -15,12 +15,14 @@ const STYLE: &str = include_str!("page/style.css");
 const D3: &str = include_str!("page/vendor/d3.min.js");
 const D3_LICENCE: &str = include_str!("page/vendor/d3.LICENSE");
 /// The scripts, in order: each uses those before it.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 11] = [
     include_str!("page/data.js"),
     include_str!("page/dom.js"),
     include_str!("page/charts.js"),
     include_str!("page/map.js"),
     include_str!("page/list.js"),
+    include_str!("page/trends.js"),
+    include_str!("page/documents.js"),
     include_str!("page/topic.js"),
     include_str!("page/overview.js"),
     include_str!("page/search.js"),

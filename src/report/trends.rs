@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::Column;
 use super::bounds::{NAME_CHARS, clip};
 use super::data::Trend;
 use crate::failure::Failure;
@@ -14,8 +15,8 @@ use corpus::dates::{Scale, is_date};
 /// The rows of a value, by topic; those of documents without a value, or with values that are not named, have none.
 type OfValue = Vec<TopicTrendRow>;
 
-/// Reads the trends of a result; none without the table.
-pub(super) fn trends(root: &Path, topics: usize) -> Result<Vec<Trend>, Failure> {
+/// Reads the trends of a result; none without the table. `all` are the columns of `documents`.
+pub(super) fn trends(root: &Path, topics: usize, all: &[Column]) -> Result<Vec<Trend>, Failure> {
     let mut columns: BTreeMap<String, Vec<OfValue>> = BTreeMap::new();
     for row in records::<TopicTrendRow>(root)? {
         let row = row?;
@@ -28,7 +29,11 @@ pub(super) fn trends(root: &Path, topics: usize) -> Result<Vec<Trend>, Failure> 
             None => column.push(vec![row]),
         }
     }
-    Ok(columns.into_iter().map(|(name, column)| trend(&name, column, topics)).collect())
+    let named = |name: String| match all.iter().find(|column| column.name == name) {
+        Some(column) => column.input.clone(),
+        None => name,
+    };
+    Ok(columns.into_iter().map(|(name, column)| trend(&named(name), column, topics)).collect())
 }
 
 fn trend(name: &str, column: Vec<OfValue>, topics: usize) -> Trend {
@@ -42,10 +47,11 @@ fn trend(name: &str, column: Vec<OfValue>, topics: usize) -> Trend {
     let texts: Vec<(String, u64)> = named.iter().map(|it| (text(it), documents(it))).collect();
     let counted = texts.iter().map(|(value, documents)| (&value[..], *documents));
     let mut without: u64 = nothing.iter().map(documents).sum();
-    let kind = if Scale::of(counted, usize::MAX, None).is_some() {
-        // The table has them in order.
+    let scale = Scale::of(counted, usize::MAX, None);
+    let kind = if let Some(scale) = scale {
         let (dated, undated) = named.into_iter().partition(|it| is_date(&text(it)));
         named = dated;
+        named.sort_by_key(|it| scale.label(&text(it)));
         without += undated.iter().map(documents).sum::<u64>();
         "time"
     } else if named.iter().all(|it| number(it).is_some()) {
@@ -57,16 +63,24 @@ fn trend(name: &str, column: Vec<OfValue>, topics: usize) -> Trend {
         "name"
     };
     let unnamed: i64 = others.iter().map(|it| it[0].value_count).sum();
-    let mut values: Vec<String> = named.iter().map(|it| clip(&text(it), NAME_CHARS)).collect();
+    let label = |it| scale.and_then(|scale| scale.label(&text(it)));
+    let shown = |it| label(it).unwrap_or_else(|| clip(&text(it), NAME_CHARS));
+    let mut values: Vec<String> = named.iter().map(shown).collect();
     if kind == "name" && unnamed > 0 {
         values.push(format!("{unnamed} others"));
         named.append(&mut others);
     }
     let mut shares = vec![vec![0; named.len()]; topics];
+    let mut intervals = vec![Vec::new(); topics];
     for (place, of_value) in named.iter().enumerate() {
         for row in of_value {
-            if let Some(of_topic) = shares.get_mut(row.topic as usize) {
-                of_topic[place] = (1e6 * row.share).round() as u32;
+            let millionths = (1e6 * row.share).round() as u32;
+            if millionths > 0 && (row.topic as usize) < topics {
+                shares[row.topic as usize][place] = millionths;
+                let thousandths = |far: f64| (1e3 * far.max(0.0) / row.share).round() as u32;
+                let (low, high) = (row.low.unwrap_or(row.share), row.high.unwrap_or(row.share));
+                intervals[row.topic as usize]
+                    .extend([thousandths(row.share - low), thousandths(high - row.share)]);
             }
         }
     }
@@ -79,6 +93,7 @@ fn trend(name: &str, column: Vec<OfValue>, topics: usize) -> Trend {
         others: unnamed as usize,
         without,
         shares,
+        intervals,
     }
 }
 
@@ -95,6 +110,8 @@ mod tests {
                 tokens: 10 * documents as i64,
                 topic: 1,
                 share: documents as f64 / 100.0,
+                low: (documents > 1).then_some(documents as f64 / 200.0),
+                high: (documents > 1).then_some(documents as f64 / 50.0),
                 ..TopicTrendRow::default()
             }]
         });
@@ -115,6 +132,7 @@ mod tests {
         );
         assert_eq!((mixed.without, &mixed.documents[..]), (5, &[5, 95][..]));
         assert_eq!(mixed.shares, [vec![0, 0], vec![50_000, 950_000]]);
+        assert_eq!(mixed.intervals, [vec![], vec![500, 1000, 500, 1000]]);
         // The rarest dates have no place on an axis.
         let many = shown(&[(Some("1998"), 1, 9), (Some("1999"), 1, 8), (None, 7, 7)]);
         assert_eq!((many.values.len(), many.others), (2, 7));
@@ -125,6 +143,7 @@ mod tests {
     fn numbers_are_in_their_order() {
         let numbers = shown(&[(Some("-2.5"), 1, 3), (Some("10"), 1, 5), (Some("9"), 1, 1)]);
         assert_eq!((numbers.kind, numbers.values.join(" ")), ("number", "-2.5 9 10".to_owned()));
+        assert_eq!(numbers.intervals[1], [500, 1000, 0, 0, 500, 1000]);
     }
 
     #[test]

@@ -181,6 +181,8 @@ fn shares_by_value_are_those_of_the_tables() {
             let share = sums[topic][year] / tokens[year] as f64;
             assert!((shown[year] / 1e6 - share).abs() < 1e-6, "{topic} {year}");
         }
+        let with_share = shown.iter().filter(|&&share| share > 0.0).count();
+        assert_eq!(numbers(&years["intervals"][topic]).len(), 2 * with_share);
     }
     // One document of the first year is empty.
     let mut documents = [24.0; 10];
@@ -212,14 +214,19 @@ fn documents_and_their_topics_are_those_of_the_tables() {
     assert_eq!(listed.into_iter().collect::<Vec<_>>(), (0..ids.len()).collect::<Vec<_>>());
     assert_eq!(shown["columns"], json!(["day", "place", "key", "tags"]));
     let number: usize = ids[3].rsplit('>').next().unwrap().parse().unwrap();
-    assert_eq!(shown["values"][2][3], format!("key {number}"));
+    let value = |column: usize| {
+        let place = shown["values"][column][3].as_u64().unwrap();
+        shown["texts"][column][place as usize].as_str().unwrap()
+    };
+    assert_eq!(value(2), format!("key {number}"));
     let tags = if number.is_multiple_of(2) { "even, all" } else { "all" };
-    assert_eq!(shown["values"][3][3], tags);
+    assert_eq!(value(3), tags);
     for line in place.table("out/topic_documents") {
         let numbers = shown["numbers"].as_array().unwrap();
         let doc_id: i64 = line["doc_id"].parse().unwrap();
         let at = numbers.iter().position(|number| *number == doc_id).unwrap();
-        assert_eq!(ids[at], line["source_id"]);
+        let front = shown["front"].as_str().unwrap();
+        assert_eq!(format!("{front}{}", ids[at]), line["source_id"]);
     }
 }
 
@@ -233,7 +240,9 @@ fn nothing_that_a_document_says_becomes_markup() {
     assert_eq!(page.matches("<script nonce=").count(), 2);
     assert!(page.contains("default-src 'none'"));
     let data = data(&page);
-    assert!(data["documents"]["ids"][0].as_str().unwrap().starts_with(ATTACK));
+    let text = |of: &Value| of.as_str().unwrap().to_owned();
+    let shown = &data["documents"];
+    assert!((text(&shown["front"]) + &text(&shown["ids"][0])).starts_with(ATTACK));
     let places = data["trends"][1]["values"].as_array().unwrap();
     let clipped: String = ATTACK.chars().take(59).chain(['…']).collect();
     assert!(places.contains(&clipped.into()), "{places:?}");

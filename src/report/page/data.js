@@ -3,6 +3,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const topics = data.topics;
 topics.forEach((topic, number) => { topic.number = number; });
+data.documents.values = data.documents.values.map((column, i) => column.map((place) => data.documents.texts[i][place]));
 
 /** The position of the relevance slider, and the order of the list. */
 const state = { lambda: 1, order: "size" };

@@ -3,13 +3,13 @@
 const main = document.getElementById("main");
 const narrow = matchMedia("(max-width: 760px)");
 
-/** What the address names: ["topic", "7"]. */
+/** What the address names: ["topic", "7"], ["value", "year", "1998", "7"]. */
 function route() {
-  const [name, value = ""] = location.hash.slice(1).split("=");
+  const [name, ...values] = location.hash.slice(1).split("=");
   try {
-    return [name || "overview", decodeURIComponent(value)];
+    return [name || "overview", ...values.map(decodeURIComponent)];
   } catch {
-    return [name, value];
+    return [name, ...values];
   }
 }
 
@@ -18,7 +18,7 @@ function topicOfHash() {
   return name === "topic" && /^\d+$/.test(value) ? topics[Number(value)] : undefined;
 }
 
-function view([name, value]) {
+function view([name, value = "", ...more]) {
   switch (name) {
     case "topic": {
       const topic = topicOfHash();
@@ -28,6 +28,10 @@ function view([name, value]) {
       return termView(value);
     case "document":
       return documentView(value);
+    case "trends":
+      return trendsView(value);
+    case "value":
+      return valueView(value, ...more);
     case "topics":
       // Where there is room, the list is beside the overview.
       return narrow.matches ? [h("h2", { tabindex: "-1", class: "hidden" }, "Topics")] : overview();

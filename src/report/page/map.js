@@ -98,14 +98,17 @@ function topicMap({ chosen = [], related = [], most = 60 } = {}) {
   const button = (text, label, how) => h("button", {
     type: "button", class: "button", "aria-label": label, onclick: () => svg.transition().duration(still ? 0 : 250).call(...how()),
   }, text);
+  const canvas = responsive(h("div", { class: "canvas" }), draw);
+  const rows = () => [["topic", "name", "x", "y", "share"], ...topics.filter((topic) => topic.place).map((topic) => [topic.number, nameOf(topic, 6), ...topic.place, topic.share])];
   return h("figure", { class: "map-figure" },
-    responsive(h("div", { class: "canvas" }), draw),
+    canvas,
     h("div", { class: "under" },
       h("figcaption", {}, mapCaption()),
       h("div", { class: "zoom" },
         button("+", "Zoom in", () => [zoom.scaleBy, 1.8]),
         button("−", "Zoom out", () => [zoom.scaleBy, 1 / 1.8]),
-        button("Reset", "Show the whole map", () => [zoom.transform, d3.zoomIdentity]))));
+        button("Reset", "Show the whole map", () => [zoom.transform, d3.zoomIdentity])),
+      downloads("map", canvas, rows)));
 }
 
 /** Leaves the wheel and one finger to the page: they scroll it. */

@@ -68,75 +68,24 @@ function leftOutSection() {
     h("p", { class: "help" }, "With corpus.boilerplate = \"keep\" they stay."));
 }
 
-/** Of a column of times the topics that grew and shrank most; of names what is special about each. */
-function trendOverview(trend) {
-  return section(`Topics by ${trend.name}`, {}, trend.kind === "name" ? specialTopics(trend) : movingTopics(trend), withoutValue(trend));
-}
-
-function withoutValue(trend) {
-  const said = [
-    trend.without ? `${count(trend.without)} documents have no such value.` : "",
-    trend.others && trend.kind !== "name" ? `The ${count(trend.others)} rarest values are not shown.` : "",
-  ].filter(Boolean);
-  return said.length ? h("p", { class: "help" }, said.join(" ")) : null;
-}
-
-/** How to get trends, if documents have columns. */
-function trendHint() {
-  return data.documents.columns.length ? h("p", { class: "help" }, "To see topics by the values of a column, name it in project.trends.") : null;
-}
-
-function movingTopics(trend) {
-  const third = Math.max(1, Math.floor(trend.values.length / 3));
-  const mean = (shares, from, to) => {
-    const tokens = trend.tokens.slice(from, to);
-    return d3.sum(shares.slice(from, to), (share, i) => share * tokens[i]) / (1e6 * Math.max(1, d3.sum(tokens)));
-  };
-  const moved = topics.map((topic) => {
-    const shares = trend.shares[topic.number];
-    return { topic, shares, from: mean(shares, 0, third), to: mean(shares, -third) };
-  });
-  const most = (sign) => d3.sort(moved, (m) => sign * (m.from - m.to)).slice(0, 6).filter((m) => sign * (m.to - m.from) > 0);
-  const [first, last] = [trend.values[third - 1], trend.values.at(-third)];
-  const column = (name, rows) => h("div", {}, h("h4", {}, name), h("ul", { class: "movers" }, rows.map(({ topic, shares, from, to }) =>
-    h("li", {}, topicLink(topic, 4), sparkline(shares), h("span", { class: "change" }, `${percent(from)} → ${percent(to)}`)))));
-  return [
-    h("div", { class: "pair" }, column("Growing", most(1)), column("Shrinking", most(-1))),
-    h("p", { class: "help" }, `Shares of tokens up to ${first}, and from ${last}.`),
-  ];
-}
-
-function specialTopics(trend) {
-  const special = (value) => {
-    const shareOf = (topic) => trend.shares[topic.number][value] / 1e6;
-    const above = topics.filter((topic) => shareOf(topic) > topic.share);
-    return d3.sort(above, (topic) => -shareOf(topic) * Math.log(shareOf(topic) / Math.max(topic.share, 1e-9))).slice(0, 3);
-  };
-  const rows = trend.values.slice(0, 20).map((value, i) => [
-    value,
-    count(trend.documents[i]),
-    special(i).map((topic) => h("a", { href: topicHref(topic), class: "chip" }, `${topic.number} ${nameOf(topic, 3)} `, h("span", {}, percent(trend.shares[topic.number][i] / 1e6)))),
-  ]);
-  const heads = [trend.name, { text: "Documents", class: "numeric" }, "Topics that stand out"];
-  return table(`Topics by ${trend.name}`, heads, rows, "wide");
-}
-
 function curveSection() {
   const points = data.curve;
   if (points.length < 2) return section("Training", {}, h("p", {}, "No documents were held out, so there is no curve: set sample.held_out to measure training."));
   const bands = d3.groups(points, (point) => point.phase).map(([name, of]) => ({ name, from: of[0].documents_seen }));
   const last = points.at(-1);
   const label = `Log-likelihood per held-out token in nats, from ${decimals(points[0].heldout_loglik_per_token)} to ${decimals(last.heldout_loglik_per_token)} after ${count(last.documents_seen)} documents`;
+  const file = () => [["round", "phase", "pass", "documents_seen", "heldout_loglik_per_token"],
+    ...points.map((point) => [point.round, point.phase, point.pass, point.documents_seen, point.heldout_loglik_per_token])];
   const rows = () => table("Training", [{ text: "Round", class: "numeric" }, "Phase", { text: "Pass", class: "numeric" }, { text: "Documents seen", class: "numeric" }, { text: "Nats per token", class: "numeric" }],
     points.map((point) => [count(point.round), point.phase, String(point.pass), count(point.documents_seen), decimals(point.heldout_loglik_per_token, 4)]));
+  const canvas = responsive(h("div", { class: "canvas" }), (width) => lineChart(width, {
+    points: points.map((point) => ({ x: point.documents_seen, y: point.heldout_loglik_per_token, label: [`Round ${count(point.round)}, pass ${point.pass}`, `${decimals(point.heldout_loglik_per_token, 4)} nats per token`] })),
+    label, y: (score) => decimals(score, 2), height: 240, bands,
+  }));
   return section("Training", {},
-    h("figure", {},
-      responsive(h("div", { class: "canvas" }), (width) => lineChart(width, {
-        points: points.map((point) => ({ x: point.documents_seen, y: point.heldout_loglik_per_token, label: [`Round ${count(point.round)}, pass ${point.pass}`, `${decimals(point.heldout_loglik_per_token, 4)} nats per token`] })),
-        label, y: (score) => decimals(score, 2), height: 240, bands,
-      })),
+    h("figure", {}, canvas,
       h("figcaption", {}, "Log-likelihood per held-out token in nats (higher is better), by documents seen, each counted at every visit.")),
-    behind(rows));
+    h("div", { class: "under" }, behind(rows), downloads("training", canvas, file)));
 }
 
 function driftSection() {

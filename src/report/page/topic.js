@@ -1,4 +1,4 @@
-// The view of one topic, of one term, and of one document.
+// The view of one topic, and of one term.
 
 function topicView(topic) {
   const wrong = mark(topic);
@@ -108,49 +108,6 @@ function nearestSection(topic) {
     ]), "nearest"));
 }
 
-/** The topic's share in the documents of each value of a column. */
-function topicTrend(topic, trend) {
-  const shares = trend.shares[topic.number].map((millionths) => millionths / 1e6);
-  const rows = trend.values.map((value, i) => ({ value, share: shares[i], documents: trend.documents[i] }));
-  const title = `Share by ${trend.name}`;
-  const label = `${title} of topic ${topic.number}, from ${percent(d3.min(shares))} to ${percent(d3.max(shares))}`;
-  const chart = trend.kind === "name" ? null : responsive(h("div", { class: "canvas" }), (width) => lineChart(width, {
-    points: rows.map((row, x) => ({ x, y: row.share, label: [row.value, `${percent(row.share)} of ${count(row.documents)} documents' tokens`] })),
-    values: trend.values, label, y: percent, zero: true, reference: d3.sum(rows, (row, i) => row.share * trend.tokens[i]) / d3.sum(trend.tokens), area: true,
-  }));
-  const whole = () => trendTable(title, trend, rows);
-  return section(title, {}, chart ? [h("figure", {}, chart), behind(whole)] : trendBars(topic, trend, rows, whole));
-}
-
-/** The values with the largest shares. */
-function trendBars(topic, trend, rows, whole) {
-  const most = d3.max(rows, (row) => row.share) || 1;
-  const first = d3.sort(rows, (row) => -row.share).slice(0, 12);
-  const chart = table(`Share of topic ${topic.number} by ${trend.name}, largest first`,
-    [trend.name, { text: "Share of tokens", class: "measure" }],
-    first.map((row) => [row.value, h("span", { class: "measured" }, bar(row.share / most), h("span", {}, percent(row.share)))]), "bars");
-  return [chart, rows.length > first.length ? behind(whole) : null];
-}
-
-function trendTable(title, trend, rows) {
-  return table(title, [trend.name, { text: "Documents", class: "numeric" }, { text: "Share of tokens", class: "numeric" }],
-    rows.map((row) => [row.value, count(row.documents), percent(row.share)]));
-}
-
-function documentsSection(topic) {
-  if (!topic.documents.length) return null;
-  const columns = data.documents.columns;
-  return section("Documents", {}, table(`Documents in which topic ${topic.number} is largest`,
-    ["Document", { text: "Share", class: "measure" }, ...columns, "Other topics"],
-    pairs(topic.documents).map(([document, thousandths]) => [
-      { cell: h("a", { href: documentHref(document) }, data.documents.ids[document]), class: "id" },
-      h("span", { class: "measured" }, bar(thousandths / 1000), h("span", {}, percent(thousandths / 1000))),
-      ...columns.map((_, i) => data.documents.values[i][document] ?? ""),
-      pairs(data.documents.topics[document]).filter(([other]) => other !== topic.number).slice(0, 2)
-        .map(([other, part]) => h("a", { href: topicHref(topics[other]), class: "chip" }, `${other} ${nameOf(topics[other], 2)} `, h("span", {}, percent(part / 1000)))),
-    ]), "documents wide"));
-}
-
 function termView(text) {
   const term = data.terms.texts.indexOf(text);
   const found = topicsOfTerm(term);
@@ -170,26 +127,6 @@ function termView(text) {
           h("span", { class: "measured" }, bar(entry.part, "pale"), h("span", {}, percent(entry.part))),
         ]), "with-term")),
       section("On the map", {}, topicMap({ related: found, most: 24 }))),
-  ];
-}
-
-const documentHref = (document) => `#document=${data.documents.numbers[document]}`;
-
-/** The view of the document with this `doc_id`. */
-function documentView(number) {
-  const document = data.documents.numbers.indexOf(Number(number));
-  const id = data.documents.ids[document];
-  if (id === undefined) return notFound("No topic lists this document.");
-  const parts = pairs(data.documents.topics[document]);
-  const known = data.documents.columns.map((column, i) => [column, data.documents.values[i][document] ?? ""]);
-  return [
-    h("p", { class: "kicker" }, `Document ${number}`),
-    h("h2", { tabindex: "-1", class: "id" }, id),
-    known.length ? figures(known.map(([column, value]) => [value || "–", column, ""])) : null,
-    data.documents.predicted ? section("Predicted labels", {}, h("ul", { class: "plain" }, data.documents.predicted[document].map((topic) => h("li", {}, topicLink(topics[topic]))))) : null,
-    section("Its largest topics", {}, table(`Topics of document ${id}`, ["Topic", { text: "Share", class: "measure" }],
-      parts.map(([topic, part]) => [topicLink(topics[topic], 7), h("span", { class: "measured" }, bar(part / 1000), h("span", {}, percent(part / 1000)))]))),
-    section("Listed by", {}, h("ul", { class: "plain" }, topicsOfDocument(document).map((topic) => h("li", {}, topicLink(topic))))),
   ];
 }
 

@@ -1,0 +1,78 @@
+// Documents: the rows that list them, their passages, and the view of one.
+
+const documentHref = (document) => `#document=${data.documents.numbers[document]}`;
+const documentId = (document) => data.documents.front + data.documents.ids[document];
+const documentFacts = (document) => data.documents.columns.map((column, i) => [column, data.documents.values[i][document]]).filter(([, value]) => value);
+
+/** The address of a document elsewhere: `report.link`, filled in; none unless it is a whole web address. */
+function documentLink(document) {
+  const known = new Map([["source_id", documentId(document)], ...documentFacts(document)]);
+  let whole = Boolean(data.facts.link);
+  const address = (data.facts.link ?? "").replace(/\{([^{}]+)\}/g, (_, name) => {
+    // What the report has cut off does not lead anywhere.
+    if (!known.has(name) || known.get(name).includes("…")) whole = false;
+    return encodeURI(known.get(name) ?? "").replace(/[?#]/g, encodeURIComponent);
+  });
+  return whole && /^https?:\/\//i.test(address) ? address : null;
+}
+
+/** A document's id, leading to the view of it, and to where the document is. */
+function documentName(document) {
+  const link = documentLink(document);
+  return [
+    h("a", { href: documentHref(document), class: "id", title: documentId(document) }, data.documents.ids[document]),
+    link ? h("a", { href: link, class: "outside", target: "_blank", rel: "noopener noreferrer", "aria-label": `Open ${documentId(document)}` }, "open ↗") : null,
+  ];
+}
+
+/** Documents, one a row: {document, part: a share in thousandths, topic: whose share, passage, words}. */
+function documentTable(caption, rows) {
+  const hasPart = rows.some(({ part }) => part !== undefined);
+  return table(caption, ["Document", ...(hasPart ? [{ text: "Share", class: "measure" }] : [])], rows.map(({ document, part, topic, passage, words }) => [
+    {
+      cell: [
+        documentName(document),
+        h("p", { class: "known" },
+          documentFacts(document).map(([column, value]) => h("span", { class: "fact" }, h("span", {}, `${column} `), value))),
+        h("p", { class: "known" },
+          pairs(data.documents.topics[document]).filter(([other]) => other !== topic?.number).slice(0, hasPart ? 2 : 4)
+            .map(([other, share]) => h("a", { href: topicHref(topics[other]), class: "chip" }, `Topic ${other} ${nameOf(topics[other], 2)} `, h("span", {}, percent(share / 1000))))),
+        passage ? passageOf(passage, words) : null,
+      ],
+    },
+    ...(hasPart ? [part === undefined ? "" : h("span", { class: "measured" }, bar(part / 1000), h("span", {}, percent(part / 1000)))] : []),
+  ]), "documents");
+}
+
+/** A passage with its words marked, two lines of it until it is opened. */
+function passageOf(passage, words) {
+  const escaped = d3.sort(words, (word) => -word.length).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const found = escaped.length ? passage.split(new RegExp(`(?<![\\p{L}\\p{M}\\p{N}])(${escaped.join("|")})(?![\\p{L}\\p{M}\\p{N}])`, "u")) : [passage];
+  return h("details", { class: "passage" }, h("summary", {}, h("span", {}, found.map((text, i) => (i % 2 ? h("mark", {}, text) : text)))));
+}
+
+function documentsSection(topic) {
+  if (!topic.documents.length) return null;
+  return section("Documents", {}, documentTable(`Documents in which topic ${topic.number} is largest`,
+    pairs(topic.documents).map(([document, part], i) => ({ document, part, topic, passage: topic.passages?.[i], words: topic.passage_words?.[i] ?? [] }))));
+}
+
+/** The view of the document with this `doc_id`. */
+function documentView(number) {
+  const document = data.documents.numbers.indexOf(Number(number));
+  if (document < 0) return notFound("No topic lists this document.");
+  const id = documentId(document);
+  const link = documentLink(document);
+  const parts = pairs(data.documents.topics[document]);
+  const known = data.documents.columns.map((column, i) => [column, data.documents.values[i][document] ?? ""]);
+  return [
+    h("p", { class: "kicker" }, `Document ${number}`),
+    h("h2", { tabindex: "-1", class: "id" }, id),
+    link ? h("p", { class: "outside" }, h("a", { href: link, target: "_blank", rel: "noopener noreferrer" }, link)) : null,
+    known.length ? figures(known.map(([column, value]) => [value || "–", column, ""])) : null,
+    data.documents.predicted ? section("Predicted labels", {}, h("ul", { class: "plain" }, data.documents.predicted[document].map((topic) => h("li", {}, topicLink(topics[topic]))))) : null,
+    section("Its largest topics", {}, table(`Topics of document ${id}`, ["Topic", { text: "Share", class: "measure" }],
+      parts.map(([topic, part]) => [topicLink(topics[topic], 7), h("span", { class: "measured" }, bar(part / 1000), h("span", {}, percent(part / 1000)))]))),
+    section("Listed by", {}, h("ul", { class: "plain" }, topicsOfDocument(document).map((topic) => h("li", {}, topicLink(topic))))),
+  ];
+}
