@@ -364,7 +364,11 @@ fn set_columns(
         return Ok(vec![("id", id), ("metadata", VOLUME_METADATA.join(", "))]);
     }
     if text.is_empty() {
-        return Ok(vec![("id", id_without_text(preview, asked))]);
+        let mut rows = vec![("id", id_without_text(preview, asked))];
+        if !preview.has_records() {
+            rows.extend(set_metadata(template, preview, preview.metadata.clone())?);
+        }
+        return Ok(rows);
     }
     let words = |name: &String| {
         let words = preview.column(name).map_or(0.0, |column| column.mean_words());
@@ -386,7 +390,8 @@ fn set_columns(
         rows.push(("note", format!("each text is one word; {help}")));
     }
     rows.extend(unread(preview, &text, asked));
-    let is_free = |name: &&String| !text.contains(name) && Some(*name) != id;
+    let is_title = |name: &String| preview.title.as_ref() == Some(name);
+    let is_free = |name: &&String| Some(*name) != id && (is_title(name) || !text.contains(name));
     let metadata: Vec<String> = preview.metadata.iter().filter(is_free).cloned().collect();
     rows.extend(set_metadata(template, preview, metadata)?);
     if let Some(id) = id {

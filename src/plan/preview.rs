@@ -8,6 +8,7 @@ mod column;
 mod records;
 mod totals;
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ pub(crate) use column::{PreviewColumn, is_text_name};
 use column::{id_of, metadata_of, text_of, title_of};
 use corpus::compression::stripped;
 use corpus::encoding::is_utf_16;
-use corpus::formats::{FALLBACK, Format, LIST};
+use corpus::formats::{FALLBACK, FOLDER, Format, LIST, folder, partitions};
 use corpus::input::{self, Input, InputError, InputFile};
 use corpus::language::{WITHOUT_STOP_WORDS, identify};
 use corpus::settings::CorpusSettings;
@@ -50,7 +51,7 @@ pub(crate) struct Preview {
     pub(crate) survey: Survey,
     /// The formats of its files, as `corpus.format` names them.
     pub(crate) formats: Vec<&'static str>,
-    /// The columns of its records, in their order; none if every file is a document.
+    /// The columns of its records, in their order; if every file is a document, those of their folders.
     pub(crate) columns: Vec<PreviewColumn>,
     /// The column with the text; `None` if no column looks like it.
     pub(crate) text: Option<String>,
@@ -101,7 +102,10 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
         |file: &InputFile| file.format != FALLBACK && !file.format.gives_counts(settings);
     let example = input.files.iter().find(|file| is_record(file)).cloned();
     let judged = records.judged(asked);
-    let columns = records.columns(&|name| !judged.lacked_by_tables.contains(name));
+    let columns = match formats[..] {
+        ["text"] => folder_columns(&input),
+        _ => records.columns(&|name| !judged.lacked_by_tables.contains(name)),
+    };
     let id = id_of(&columns);
     let text = text_of(&records.columns(&|name| !judged.absent.contains(name)));
     let title = text.as_deref().and_then(|text| title_of(&columns, text));
@@ -110,7 +114,7 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
         ["mail"] | ["text", "mail"] => (Some("subject".to_owned()), Some("text".to_owned())),
         _ => (title, text),
     };
-    let metadata = metadata_of(&columns, &[&id, &text, &title]);
+    let metadata = metadata_of(&columns, &[&id, &text]);
     let is_named = |column: &&PreviewColumn| settings.text.contains(&column.name);
     let named = columns.iter().find(is_named);
     let read = named.map(|column| column.name.clone()).or(text.clone());
@@ -157,6 +161,23 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
         example,
         input,
     })
+}
+
+/// Returns the columns that the names of folders give to files, with different values.
+fn folder_columns(input: &Input) -> Vec<PreviewColumn> {
+    let mut values: BTreeMap<&str, Vec<Cow<'_, str>>> = BTreeMap::new();
+    for file in &input.files {
+        let named = partitions(file).filter_map(|(name, value)| Some((name, value?)));
+        let folder = folder(file).map(|name| (FOLDER, Cow::Borrowed(name)));
+        for (name, value) in named.chain(folder) {
+            values.entry(name).or_default().push(value);
+        }
+    }
+    let column = |(name, values): (&str, Vec<Cow<'_, str>>)| {
+        let values: Vec<&str> = values.iter().map(|value| &**value).collect();
+        PreviewColumn::of(name.to_owned(), input.files.len(), &values)
+    };
+    values.into_iter().map(column).filter(|column| column.distinct > 1).collect()
 }
 
 /// Returns the words of the formats that an input has.

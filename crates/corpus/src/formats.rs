@@ -26,7 +26,7 @@ mod wet;
 
 pub(crate) use context::Context;
 pub(crate) use partition::adding;
-pub use partition::partitions;
+pub use partition::{FOLDER, folder, partitions};
 pub use uci::most_documents;
 pub use vocabulary::vocabulary_bytes;
 

@@ -52,6 +52,8 @@ const SHORT: f64 = 40.0;
 
 /// Mean characters of words, at most.
 const WORD: f64 = 12.0;
+/// Another name of a column that tells what a document is, whether values repeat or not.
+const VOLUME: &str = "volume";
 /// Maximum number of metadata columns.
 const MOST_METADATA: usize = 8;
 
@@ -229,18 +231,26 @@ pub(super) fn id_of(columns: &[PreviewColumn]) -> Option<String> {
     found.map(|column| column.name.clone())
 }
 
-/// Returns the columns of dates, and short ones with repeated values, if most records have them; without those in
-/// `taken`. The first records may all have the same value.
+/// Returns the columns of dates, titles and volumes, and short ones with repeated values, if most records have them;
+/// without those in `taken`. The first records may all have the same value.
 pub(super) fn metadata_of(columns: &[PreviewColumn], taken: &[&Option<String>]) -> Vec<String> {
     let is_taken = |name: &String| taken.iter().any(|taken| taken.as_ref() == Some(name));
     let is_short = |column: &&PreviewColumn| {
         let repeats = column.values > 1 && 5 * column.distinct <= 4 * column.values;
         repeats && 2 * column.values > column.records && column.mean_characters() <= SHORT
     };
+    let is_named = |column: &&PreviewColumn| {
+        let mut names = TITLES.iter().chain([&VOLUME]);
+        2 * column.values > column.records && names.any(|it| it.eq_ignore_ascii_case(&column.name))
+    };
     let free = || columns.iter().filter(|column| !is_taken(&column.name));
     let dates = free().filter(|column| column.is_date());
-    let others = free().filter(|column| !column.is_date()).filter(is_short);
-    (dates.chain(others)).take(MOST_METADATA).map(|column| column.name.clone()).collect()
+    let named = free().filter(|column| !column.is_date()).filter(is_named);
+    let others = free().filter(|column| !column.is_date() && !is_named(column)).filter(is_short);
+    (dates.chain(named).chain(others))
+        .take(MOST_METADATA)
+        .map(|column| column.name.clone())
+        .collect()
 }
 
 #[cfg(test)]
@@ -316,8 +326,11 @@ mod tests {
             ("serial", &["1", "2", "3", "4"]),
             ("split", &["train"; 4]),
             ("rare", &["x", "x"]),
+            ("Title", &["a", "b", "c", "d"]),
+            ("volume", &["1", "2", "3", "4"]),
         ]);
-        assert_eq!(metadata_of(&columns, &[]), ["year", "split"]);
-        assert_eq!(metadata_of(&columns, &[&Some("year".to_owned())]), ["split"]);
+        assert_eq!(metadata_of(&columns, &[]), ["year", "Title", "volume", "split"]);
+        let taken = ["year", "Title"].map(|name| Some(name.to_owned()));
+        assert_eq!(metadata_of(&columns, &[&taken[0], &taken[1]]), ["volume", "split"]);
     }
 }

@@ -12,7 +12,9 @@ const ENGLISH: &str = "the ship that was in the harbour and the whales of the se
 fn previewed(files: &[(&str, &[u8])]) -> Result<Preview, Failure> {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in files {
-        std::fs::write(folder.path().join(name), content).unwrap();
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
     }
     preview(&settings(folder.path()), &[])
 }
@@ -44,6 +46,19 @@ fn json_that_a_run_reads_is_looked_at() {
             assert!(is_object, "{name}: {line}", line = line(0));
         }
     }
+}
+
+#[test]
+fn names_of_folders_of_texts_are_columns() {
+    let metadata = |folders: [&str; 2]| {
+        let names: Vec<String> = (0..10).map(|i| format!("{}/{i}.txt", folders[i % 2])).collect();
+        let files: Vec<_> = names.iter().map(|name| (&name[..], ENGLISH.as_bytes())).collect();
+        previewed(&files).unwrap().metadata
+    };
+    assert_eq!(metadata(["letters", "diaries"]), ["folder"]);
+    assert_eq!(metadata(["author=Melville/whales", "author=Austen/letters"]), ["author", "folder"]);
+    assert_eq!(metadata(["year=1851/author=A%20B", "year=1813/author=C"]), ["year", "author"]);
+    assert!(metadata(["letters", "letters"]).is_empty());
 }
 
 #[test]

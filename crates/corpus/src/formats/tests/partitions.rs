@@ -21,7 +21,7 @@ fn folders_give_columns_that_records_do_not_have() {
         std::fs::write(path.join(name), content).unwrap();
         std::fs::write(root.path().join("_SUCCESS"), "").unwrap();
         let mut settings = settings(root.path());
-        settings.metadata = vec!["year".into(), "place".into()];
+        settings.metadata = ["year", "place", "folder"].map(str::to_owned).to_vec();
         settings.group = Some("place".into());
         read_all(&settings)
             .map(|seen| (seen[0].metadata.clone(), seen[0].group.clone(), seen.len()))
@@ -30,14 +30,14 @@ fn folders_give_columns_that_records_do_not_have() {
     for (name, content) in &contents {
         let folder = "data/year=1990/place=New%20York%2FNY";
         let (metadata, group, count) = in_folder(folder, name, content).unwrap();
-        assert_eq!(metadata, [text("1990"), text("New York/NY")], "{name}");
+        assert_eq!(metadata, [text("1990"), text("New York/NY"), None], "{name}");
         assert_eq!((group, count), (text("New York/NY"), 1), "{name}");
-        let folder = "year=__HIVE_DEFAULT_PARTITION__/place=x";
+        let folder = "year=__HIVE_DEFAULT_PARTITION__/place=x/letters";
         let (metadata, ..) = in_folder(folder, name, content).unwrap();
-        assert_eq!(metadata, [None, text("x")], "{name}");
+        assert_eq!(metadata, [None, text("x"), text("letters")], "{name}");
     }
     for (name, content) in files(vec![("text", texts), ("year", years)], 1) {
         let (metadata, ..) = in_folder("year=1990/place=x", name, &content).unwrap();
-        assert_eq!(metadata, [text("own"), text("x")], "{name}");
+        assert_eq!(metadata, [text("own"), text("x"), None], "{name}");
     }
 }
