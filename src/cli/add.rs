@@ -107,6 +107,7 @@ fn add(
         OnDuplicate::Skip => growing.duplicates()?.new,
         OnDuplicate::Error => refuse_known(growing)?,
     };
+    growing.of_other_types()?.iter().for_each(|warning| super::warn(warning));
     let generation = Generation {
         input: args.input.clone(),
         files: input.digests,

@@ -48,6 +48,7 @@ use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry}
 use corpus::input::{Input, identify};
 use corpus::labels::{Label, LabelCounter, differing_by_case};
 use corpus::terms::TermCounter;
+use corpus::value_type::TypeFinder;
 use corpus::vocabulary::Vocabulary;
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 
@@ -120,6 +121,7 @@ pub fn ingest(worker: &mut Worker, process: &Process) -> Result<Ingested, Failur
     begin(worker, process, ["ingest", "documents"], documents);
     let (owned, mut written) = (Rc::new(owned), Vec::with_capacity(figures.len()));
     let mut labels = LabelCounter::default();
+    let mut types = TypeFinder::new(process.job.corpus.columns().len());
     let rounds = gather_records(worker, &[folders.len() as u64]).into_iter().max();
     for round in 0..rounds.unwrap_or(0) as usize {
         let mut terms =
@@ -129,13 +131,16 @@ pub fn ingest(worker: &mut Worker, process: &Process) -> Result<Ingested, Failur
         drop(terms);
         for draft in folders.get(round).iter().flat_map(|folder| &folder.drafts) {
             let joiner = joiner.as_mut();
-            written.push(drafts::rewrite(process, &map, draft, &duplicates, &mut labels, joiner)?);
+            let seen = (&mut labels, &mut types);
+            written.push(drafts::rewrite(process, &map, draft, &duplicates, seen, joiner)?);
         }
     }
     let labels = gather_labels(worker, process, &labels)?;
+    let types = TypeFinder::finish(&sum(worker, &types.to_sums()));
     let mut written: Vec<WrittenShard> = gather_records(worker, &written);
     written.sort_unstable_by_key(|shard| shard.number);
     let describe = || Collection {
+        types,
         labels,
         phrases: found,
         duplicates: duplicates.count(),
@@ -383,6 +388,7 @@ fn collection(
         terms_kept: agreed.terms_kept,
         vocabulary_fingerprint: agreed.fingerprint.clone(),
         metadata: settings.columns(),
+        types: Vec::new(),
         grouped: settings.has_groups() || source.input.has_volumes(),
         labels: Vec::new(),
         phrases: Vec::new(),

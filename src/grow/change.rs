@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use super::GrowingResult;
 use crate::config::Job;
 use crate::failure::Failure;
+use crate::observe::figures::counted;
 use crate::result::OpenedResult;
 use crate::tables::notes::PartNote;
 use crate::tables::output::{NOTES_FOLDER, Output, part_name};
@@ -19,6 +20,7 @@ use corpus::collection::{COLLECTION_FILE, Collection, Generation, SampledDocumen
 use corpus::sample::{SampleRule, SmallestKeys};
 use corpus::settings::SampleSize;
 use corpus::shard::{Columns, ShardCompression, ShardWriter};
+use corpus::value_type::ValueType;
 use corpus::vocabulary::TermStatus;
 use corpus::vocabulary_file::{VOCABULARY_FILE, VocabularyWriter};
 use corpus::{DocumentStatus, Sections, ShardDocument};
@@ -125,6 +127,48 @@ impl GrowingResult {
         let new =
             if change.brings_documents() { added.collection()? } else { Collection::default() };
         Ok([OpenedResult::at(&self.result).collection()?, new])
+    }
+
+    /// Returns a warning for each column of metadata in which the new documents have values of another type than it has.
+    ///
+    /// # Errors
+    /// A collection or a shard cannot be read.
+    pub(crate) fn of_other_types(&self) -> Result<Vec<String>, Failure> {
+        let [result, added] = [&self.result, &self.added].map(|root| OpenedResult::at(root));
+        let before = result.collection()?;
+        if added.collection()?.types == before.types {
+            return Ok(Vec::new());
+        }
+        let types: Vec<ValueType> = before.value_types().collect();
+        let mut others: Vec<(u64, String)> = vec![(0, String::new()); types.len()];
+        added.for_each_document(Columns::All, |_, document| {
+            for ((value, value_type), other) in
+                document.metadata.iter().zip(&types).zip(&mut others)
+            {
+                let value = value.as_deref().filter(|value| !value.trim().is_empty());
+                if let Some(value) = value.filter(|value| value_type.read(value).is_none()) {
+                    if other.0 == 0 {
+                        other.1 = format!("{value:?} of {:?}", document.source_id);
+                    }
+                    other.0 += 1;
+                }
+            }
+            Ok(())
+        })?;
+        let all = before.metadata.iter().zip(&types).zip(others);
+        let all = all.filter(|(_, (count, _))| *count > 0);
+        let warning = |((name, value_type), (count, first)): (
+            (&String, &ValueType),
+            (u64, String),
+        )| {
+            format!(
+                "the column `{name}` of the table documents has {}: null in {} with another value, such as {first}; to \
+                 have the column as text, run a job over all documents",
+                value_type.plural(),
+                counted(count, "new document")
+            )
+        };
+        Ok(all.map(warning).collect())
     }
 
     /// Fills the folder of the next result with all that stays, with the new shards, and with those that documents

@@ -11,8 +11,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, ListArray,
-    StringArray,
+    Array, ArrayRef, BooleanArray, Date32Array, Float32Array, Float64Array, Int32Array, Int64Array,
+    ListArray, StringArray,
 };
 use arrow_schema::DataType;
 use sha2::{Digest, Sha256};
@@ -142,6 +142,7 @@ fn encode(path: &Path, column: &ArrayRef, out: &mut Vec<u8>) -> Result<(), Failu
     }
     match column.data_type() {
         DataType::Int32 => values!(Int32Array, i32::to_le_bytes),
+        DataType::Date32 => values!(Date32Array, i32::to_le_bytes),
         DataType::Int64 => values!(Int64Array, i64::to_le_bytes),
         DataType::Float32 => values!(Float32Array, f32::to_le_bytes),
         DataType::Float64 => values!(Float64Array, f64::to_le_bytes),

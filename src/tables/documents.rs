@@ -8,14 +8,16 @@ use super::check::{DocumentTotals, VerifyReport};
 use super::records::{Records, record, records, table};
 use super::schema::Row;
 use crate::failure::Failure;
+use corpus::collection::Collection;
 use corpus::sample::Split;
+use corpus::value_type::ValueType;
 use corpus::{DocumentStatus, ShardDocument};
 use lda::infer::summary::Projection;
 use std::path::Path;
 
 table! {
-    /// One row per input document, always. The job's metadata columns follow the table's own, as nullable
-    /// text under their own names. `tokens_total = tokens_in_vocabulary + tokens_stopped + tokens_unknown`;
+    /// One row per input document, always. The job's metadata columns follow the table's own, nullable and
+    /// under their own names. `tokens_total = tokens_in_vocabulary + tokens_stopped + tokens_unknown`;
     /// the columns from `top_topic` on are `None` where the document has no terms or nothing was projected.
     "documents", sorted_by [doc_id], looked_up_by [source_id];
     pub struct DocumentRow {
@@ -110,6 +112,11 @@ pub fn metadata_columns(names: &[String]) -> Vec<String> {
         name
     });
     unique.collect()
+}
+
+/// Returns the names and the types of a collection's columns in `documents`.
+pub(crate) fn typed_columns(collection: &Collection) -> Vec<(String, ValueType)> {
+    metadata_columns(&collection.metadata).into_iter().zip(collection.value_types()).collect()
 }
 
 /// How far a document's weights plus its dropped mass may be from 1, as sums of f32.

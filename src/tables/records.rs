@@ -11,6 +11,7 @@ use arrow_array::{
 pub(crate) use super::parts::column;
 use super::parts::{Batches, part_files};
 use crate::failure::Failure;
+use corpus::cells;
 
 /// The columns read of a table's row. Implemented by [`record`] and [`table`].
 pub(crate) trait Record: Sized {
@@ -33,7 +34,7 @@ pub(crate) struct Records<R: Record> {
     batches: Batches,
     columns: Option<R::Columns>,
     rows: std::ops::Range<usize>,
-    /// Names and arrays of further columns of text.
+    /// Names of further columns, and their values as text.
     names: Vec<String>,
     texts: Vec<StringArray>,
     /// A row that was read but not yet wanted.
@@ -54,7 +55,7 @@ pub(crate) fn rows<R: Record>(root: &Path) -> Result<Vec<R>, Failure> {
 }
 
 impl<R: Record> Records<R> {
-    /// Reads the rows of some parts, and further columns of text.
+    /// Reads the rows of some parts, and further columns as text.
     pub(crate) fn of(parts: Vec<PathBuf>, texts: &[String]) -> Self {
         let mut names = R::COLUMNS.to_vec();
         let others = texts.iter().map(String::as_str);
@@ -116,7 +117,7 @@ impl<R: Record> Records<R> {
             };
             let path = self.batches.path();
             self.columns = Some(R::columns(path, &batch)?);
-            let texts = self.names.iter().map(|name| column(path, &batch, name).cloned());
+            let texts = self.names.iter().map(|name| as_text(path, &batch, name));
             self.texts = texts.collect::<Result<_, _>>()?;
             self.rows = 0..batch.num_rows();
         }
@@ -131,6 +132,19 @@ impl<R: Record> Iterator for Records<R> {
     fn next(&mut self) -> Option<Self::Item> {
         self.next_if(|_| true).transpose()
     }
+}
+
+/// Returns a column of a batch as text; a list as JSON.
+fn as_text(path: &Path, batch: &RecordBatch, name: &str) -> Result<StringArray, Failure> {
+    if let Ok(lists) = column::<ListArray>(path, batch, name) {
+        let list = |row| {
+            let list: Option<Vec<String>> = Value::read(lists, row);
+            list.map(|list| serde_json::to_string(&list).expect("texts are JSON"))
+        };
+        return Ok((0..lists.len()).map(list).collect());
+    }
+    let missing = || Failure::file(path, format!("column {name} is missing or of another type"));
+    batch.column_by_name(name).and_then(|column| cells::texts(column)).ok_or_else(missing)
 }
 
 /// A value of a column.

@@ -1,18 +1,19 @@
 //! The declaration of tables: one plain row struct for each, from which its schema and its column builders are derived.
 //!
-//! Types are limited to those that every reader supports: signed integers, f32 and f64, booleans, UTF-8 strings and
+//! Types are limited to those that every reader supports: signed integers, f32 and f64, booleans, days, UTF-8 strings and
 //! lists of them (pandas and Spark lack unsigned integers).
 
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{
-    BooleanBuilder, Float32Builder, Float64Builder, Int32Builder, Int64Builder, ListBuilder,
-    StringBuilder,
+    BooleanBuilder, Date32Builder, Float32Builder, Float64Builder, Int32Builder, Int64Builder,
+    ListBuilder, StringBuilder,
 };
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
 use super::check::Check;
+use corpus::value_type::{TypedValue, ValueType};
 
 /// Declares the types of columns: docs, variant, name, Arrow type and builder of each.
 macro_rules! kinds {
@@ -63,6 +64,37 @@ macro_rules! kinds {
     };
 }
 
+impl Kind {
+    /// Returns the kind for values of a type.
+    pub(super) fn of_values(value_type: ValueType) -> Self {
+        match value_type {
+            ValueType::Integer => Self::I64,
+            ValueType::Number => Self::F64,
+            ValueType::Date => Self::Date,
+            ValueType::List => Self::TextList,
+            ValueType::Text => Self::Text,
+        }
+    }
+}
+
+impl Builder {
+    /// Appends a value of a metadata column, or null if it is not of the column's type; returns the bytes of text.
+    pub(super) fn append_value(&mut self, value_type: ValueType, text: Option<&str>) -> usize {
+        match (self, text.and_then(|text| value_type.read(text))) {
+            (Self::I64(b), Some(TypedValue::Integer(number))) => b.append_value(number),
+            (Self::F64(b), Some(TypedValue::Number(number))) => b.append_value(number),
+            (Self::Date(b), Some(TypedValue::Date(day))) => b.append_value(day),
+            (builder, Some(TypedValue::List(elements))) => return elements.append(builder),
+            (Self::Text(b), Some(TypedValue::Text(text))) => {
+                b.append_value(text);
+                return text.len();
+            }
+            (builder, _) => builder.append_null(),
+        }
+        0
+    }
+}
+
 kinds! {
     /// 32-bit signed integer.
     I32, "i32", DataType::Int32, Int32Builder, Int32Builder::new();
@@ -74,6 +106,8 @@ kinds! {
     F64, "f64", DataType::Float64, Float64Builder, Float64Builder::new();
     /// Boolean.
     Bool, "bool", DataType::Boolean, BooleanBuilder, BooleanBuilder::new();
+    /// Day, in days since 1970-01-01.
+    Date, "date", DataType::Date32, Date32Builder, Date32Builder::new();
     /// UTF-8 string.
     Text, "string", DataType::Utf8, StringBuilder, StringBuilder::new();
     /// List of UTF-8 strings, none of them null.
@@ -112,10 +146,13 @@ pub struct TableSpec {
 }
 
 impl TableSpec {
-    /// Returns the Arrow schema, followed by nullable text columns of these names.
-    pub(crate) fn schema(&self, extra: &[String]) -> Schema {
+    /// Returns the Arrow schema, followed by nullable columns of these names and types.
+    pub(crate) fn schema(&self, extra: &[(String, ValueType)]) -> Schema {
         let own = self.columns.iter().map(|c| Field::new(c.name, c.kind.data_type(), c.nullable));
-        let extra = extra.iter().map(|name| Field::new(name, DataType::Utf8, true));
+        let field = |(name, value_type): &(String, ValueType)| {
+            Field::new(name, Kind::of_values(*value_type).data_type(), true)
+        };
+        let extra = extra.iter().map(field);
         Schema::new(own.chain(extra).collect::<Vec<_>>())
     }
 }

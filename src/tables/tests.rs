@@ -35,6 +35,7 @@ use super::topic_terms::TopicTermRow;
 use super::topics::TopicRow;
 use super::vocabulary::VocabularyRow;
 use super::*;
+use corpus::value_type::ValueType;
 
 const DOCUMENTS: usize = 10;
 
@@ -71,7 +72,8 @@ fn complete(output: &Output) {
 fn write_documents(output: &Output) {
     let temporary = output.temporary_path("documents");
     let names = ["year".to_owned(), "status".to_owned()];
-    let names = documents::metadata_columns(&names);
+    let names = documents::metadata_columns(&names).into_iter();
+    let names: Vec<_> = names.zip([ValueType::Integer, ValueType::Text]).collect();
     let spec = &DocumentRow::SPEC;
     let mut writer = TableWriter::with_columns(&temporary, spec, &names, &metadata()).unwrap();
     for id in 0..DOCUMENTS {

@@ -96,7 +96,8 @@ fn views_of(stands: impl Fn(&str) -> bool) -> String {
     let mut sql = String::from(
         "-- Views over this result. From this folder: duckdb -init views.sql\n\
          -- Paths are relative to the folder duckdb is started in. From others, or for several results in one\n\
-         -- session, each in a schema of its own, make them absolute: sed \"/^CREATE/s|FROM '|FROM '$PWD/|\" views.sql\n",
+         -- session, each in a schema of its own, make them absolute: sed \"/^CREATE/s|FROM '|FROM '$PWD/|\" views.sql\n\
+         -- doc_id numbers the documents of one result: join those of two by source_id.\n",
     );
     for table in TABLES.iter().filter(|table| stands(table.name)) {
         let name = table.name;

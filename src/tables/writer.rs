@@ -15,10 +15,11 @@ use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
-use super::schema::{Builder, Cell, Kind, Row, TableSpec};
+use super::schema::{Builder, Kind, Row, TableSpec};
 use super::{FileMetadata, unwritten};
 use crate::checkpoint::Hashing;
 use crate::failure::Failure;
+use corpus::value_type::ValueType;
 
 /// Maximum number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
@@ -67,7 +68,8 @@ pub struct TableWriter {
     schema: SchemaRef,
     writer: ArrowWriter<Hashing<store::Writer>>,
     builders: Vec<Builder>,
-    own_columns: usize,
+    /// The types of the further columns.
+    extra: Vec<ValueType>,
     batch_rows: usize,
     batch_text_bytes: usize,
     rows: u64,
@@ -82,11 +84,11 @@ impl TableWriter {
         Self::with_columns(path, spec, &[], metadata)
     }
 
-    /// Creates the file with further text columns, named by `extra`.
+    /// Creates the file with the further columns `extra`.
     pub(crate) fn with_columns(
         path: &Path,
         spec: &TableSpec,
-        extra: &[String],
+        extra: &[(String, ValueType)],
         metadata: &FileMetadata,
     ) -> Result<Self, Failure> {
         let schema = Arc::new(spec.schema(extra));
@@ -95,14 +97,15 @@ impl TableWriter {
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties))
             .map_err(unwritten(path))?;
         let kinds = spec.columns.iter().map(|column| column.kind);
-        let extra_kinds = extra.iter().map(|_| Kind::Text);
+        let extra: Vec<ValueType> = extra.iter().map(|(_, value_type)| *value_type).collect();
+        let extra_kinds = extra.iter().map(|value_type| Kind::of_values(*value_type));
         Ok(Self {
             table: spec.name,
             path: path.to_owned(),
             schema,
             writer,
             builders: kinds.chain(extra_kinds).map(Builder::new).collect(),
-            own_columns: spec.columns.len(),
+            extra,
             batch_rows: 0,
             batch_text_bytes: 0,
             rows: 0,
@@ -121,7 +124,7 @@ impl TableWriter {
         extra: &[Option<String>],
     ) -> Result<(), Failure> {
         debug_assert_eq!(R::SPEC.name, self.table, "a row of the table");
-        let (own, others) = self.builders.split_at_mut(self.own_columns);
+        let (own, others) = self.builders.split_at_mut(R::SPEC.columns.len());
         if extra.len() != others.len() {
             let message = format!("{} metadata values for {} columns", extra.len(), others.len());
             return Err(Failure::file(&self.path, message));
@@ -131,9 +134,9 @@ impl TableWriter {
             let message = "a row has more than 1 GiB of metadata; name fewer columns in the job";
             return Err(Failure::file(&self.path, message));
         }
-        self.batch_text_bytes += row.append(own) + extra_bytes;
-        for (builder, value) in others.iter_mut().zip(extra) {
-            value.append(builder);
+        self.batch_text_bytes += row.append(own);
+        for ((builder, value_type), value) in others.iter_mut().zip(&self.extra).zip(extra) {
+            self.batch_text_bytes += builder.append_value(*value_type, value.as_deref());
         }
         self.rows += 1;
         self.batch_rows += 1;

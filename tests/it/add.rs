@@ -233,7 +233,11 @@ fn a_result_that_is_named_by_a_link_grows_where_it_is() {
     std::os::unix::fs::symlink("first", ground.path("link")).unwrap();
     ground.write("names.csv", "topic,name,hidden,merged_into\n1,Poles,,\n");
     ground.succeed("report link --names names.csv");
-    ground.succeed("add link c-more.jsonl --quiet -w 1");
+    let old = "{\"id\": \"old\", \"year\": \"c. 1850\", \"text\": \"magnetic northpole\"}\n";
+    ground.write("c-more.jsonl", documents(59, 3) + old);
+    let told = said(&ground.output("add link c-more.jsonl --quiet -w 1"));
+    let expected = "null in 1 new document with another value, such as \"c. 1850\" of \"old\"";
+    assert!(told.contains("has whole numbers") && told.contains(expected), "{told}");
     assert!(ground.path("link").is_symlink());
     assert_eq!(ground.table("first/topic_names").len(), 1, "topics keep their names");
     assert_eq!(ground.table("first/documents").len(), 460);

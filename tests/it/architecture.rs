@@ -36,6 +36,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
             "error",
             "cells",
             "dates",
+            "value_type",
             "encoding",
             "settings",
             "markup",

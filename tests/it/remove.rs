@@ -135,7 +135,7 @@ fn nothing_of_a_document_that_was_removed_is_left() {
             .collect::<Vec<_>>()
     };
     assert!(holds("first").len() > 4, "{:?}", holds("first"));
-    let said_of = said(&ground.output("remove first --where year=xyzzyyear -w 2"));
+    let said_of = said(&ground.output("remove first --where group_id=xyzzyvolume -w 2"));
     assert!(said_of.contains("removed 1 document"), "{said_of}");
     assert!(holds("first").is_empty(), "{:?}", holds("first"));
     let lines = documents(400, 1) + &documents(30, 5);

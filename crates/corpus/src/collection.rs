@@ -17,6 +17,7 @@ use super::document::DocumentStatus;
 use super::labels::Label;
 use super::phrases::Phrase;
 use super::shard::{Columns, ShardInfo, ShardReader, damaged, hash_file, opening};
+use super::value_type::ValueType;
 
 /// Path of a [`Collection`] in the output folder.
 pub const COLLECTION_FILE: &str = "corpus/collection.json";
@@ -67,6 +68,9 @@ pub struct Collection {
     pub vocabulary_fingerprint: String,
     /// Names of the pass-through columns.
     pub metadata: Vec<String>,
+    /// Their types, which are those of the values at ingest; documents that are added later change none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<ValueType>,
     /// Whether documents belong to volumes (`corpus.group`).
     pub grouped: bool,
     /// The labels of documents, sorted by name; empty where the job has none.
@@ -311,6 +315,15 @@ impl Collection {
         LeftOut::add(&mut self.left_out, &added.left_out);
     }
 
+    /// Returns the type of each metadata column.
+    pub fn value_types(&self) -> impl Iterator<Item = ValueType> {
+        self.types
+            .iter()
+            .copied()
+            .chain(std::iter::repeat(ValueType::Text))
+            .take(self.metadata.len())
+    }
+
     /// Returns how many numbers of documents have been given: the next document gets this one.
     pub fn numbers(&self) -> u64 {
         self.documents + self.removed
@@ -389,6 +402,7 @@ mod tests {
             terms_kept: 0,
             vocabulary_fingerprint: "c".into(),
             metadata: vec!["year".into()],
+            types: vec![ValueType::Integer],
             grouped: true,
             labels: Vec::new(),
             phrases: Vec::new(),

@@ -140,6 +140,13 @@ fn is_slashed(value: &str) -> bool {
     is_read(false) || is_read(true)
 }
 
+/// Returns a day that is written without a time, except a slashed one, in days since 1970-01-01.
+pub(crate) fn whole_day(value: &str) -> Option<i32> {
+    let day = DAYS.iter().find_map(|format| NaiveDate::parse_from_str(value, format).ok())?;
+    let date = Date::new(day, DateUnit::Day)?;
+    Some(date.day.to_epoch_days())
+}
+
 /// Returns the day of a date, as `1998-07-21`. A slashed date only loses its time, and other values are unchanged.
 pub fn day_of(value: &str) -> Cow<'_, str> {
     if let Some(date) = Date::parse(value).filter(|date| date.unit == DateUnit::Day) {

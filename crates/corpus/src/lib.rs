@@ -30,6 +30,7 @@ pub mod synth;
 pub mod synth_settings;
 pub mod terms;
 pub mod tokenizer;
+pub mod value_type;
 pub mod vocabulary;
 pub mod vocabulary_file;
 pub mod word_file;

@@ -106,7 +106,8 @@ pub(super) const CORPUS: Section = rows! {
     /// Key or column that names the volume of which a document is a section; `""` for none, or in Extracted Features
     /// the volume's own id, and of texts that are cut theirs.
     group: Optional, Default("");
-    /// Keys or columns copied unchanged into the table `documents`.
+    /// Keys or columns copied into the table `documents`, as numbers, days or lists where all values are
+    /// ([FORMATS.md](FORMATS.md#documents)).
     metadata: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]);
     /// Identify the language of each text, by its first 1,000 characters: column `language` of the table `documents`
     /// ([FORMATS.md](FORMATS.md#languages)).

@@ -30,6 +30,7 @@ use corpus::labels::LabelCounter;
 use corpus::settings::CorpusSettings;
 use corpus::shard::{Columns, ShardCompression, ShardWriter, hash_file};
 use corpus::terms::TERMS_A_FOLDER;
+use corpus::value_type::TypeFinder;
 use corpus::vocabulary::TermMap;
 use corpus::{Body, DocumentStatus, Sections, ShardDocument};
 
@@ -313,13 +314,14 @@ pub(super) struct WrittenShard {
     pub(super) sha256: [u8; 32],
 }
 
-/// Rewrites a draft as a shard in final term ids, joins phrases, counts labels, and publishes the shard.
+/// Rewrites a draft as a shard in final term ids, joins phrases, counts labels, finds the types of
+/// metadata, and publishes the shard.
 pub(super) fn rewrite(
     process: &Process,
     map: &TermMap,
     draft: &OwnDraft,
     duplicates: &Duplicates,
-    labels: &mut LabelCounter,
+    (labels, types): (&mut LabelCounter, &mut TypeFinder),
     mut joiner: Option<&mut Joiner>,
 ) -> Result<WrittenShard, Failure> {
     let number = draft.number;
@@ -350,6 +352,7 @@ pub(super) fn rewrite(
         {
             labels.add(value, settings);
         }
+        types.add(&document.metadata);
         Ok(writer.push(document)?)
     })?;
     let info = writer.finish()?;

@@ -9,7 +9,7 @@ use super::counters::Counters;
 use super::notes::{self, part_path, tables};
 use crate::failure::Failure;
 use crate::tables::document_topics::DocumentTopicRow;
-use crate::tables::documents::{DocumentRow, metadata_columns};
+use crate::tables::documents::{DocumentRow, typed_columns};
 use crate::tables::predictions::PredictionRow;
 use crate::tables::tally::Tally;
 use crate::tables::{PartInfo, Row, TableWriter};
@@ -82,7 +82,7 @@ impl Parts {
         let (output, metadata) = (&plan.process.output, &plan.metadata);
         let temporary = |table: &&str| output.temporary_path(&format!("{table}-{part:05}"));
         let temporary: Vec<PathBuf> = tables(&plan.collection).iter().map(temporary).collect();
-        let columns = metadata_columns(&plan.collection.metadata);
+        let columns = typed_columns(&plan.collection);
         let predictions = temporary.get(2);
         Ok(Self {
             documents: TableWriter::with_columns(
