@@ -181,7 +181,7 @@ mod tests {
             ("0,,,\n-1,Sea,,", 3, "no topic \"-1\"", "0 to 8"),
             ("0,Sea,,x", 2, "no topic \"x\"", "0 to 8"),
             ("0,Sea,yes,", 2, "hidden is \"yes\"", "true, false"),
-            ("0,Sea,,\n\n0,Lake,,", 4, "topic 0 is on line 2 too", "one line"),
+            ("0,Sea,,\n0,Lake,,", 3, "topic 0 is on line 2 too", "one line"),
             ("0,Sea,,0", 2, "circle", "merged_into empty"),
             ("5,,,0\n0,,,1\n1,,,0", 3, "circle", "merged_into empty"),
             ("0,Sea, wide,,", 2, "5 values for 4 columns", "double quotes"),

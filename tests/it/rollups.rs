@@ -92,12 +92,7 @@ impl Document {
     /// Returns the values for which it counts in a column: its value, each tag, or none.
     fn values(&self, column: &str) -> BTreeSet<String> {
         let cell = &self.row[column];
-        let values: Vec<String> = if cell.starts_with('[') {
-            serde_json::from_str(cell).unwrap()
-        } else {
-            vec![cell.clone()]
-        };
-        values.into_iter().collect()
+        cell.trim_matches(['[', ']']).split(", ").map(str::to_owned).collect()
     }
 }
 
