@@ -148,7 +148,7 @@ function csvText(rows) {
   return rows.map((row) => row.map(cell).join(",") + "\r\n").join("");
 }
 
-/** Buttons that save the drawing of a figure, and the rows of its values. */
+/** Buttons that save the drawing of a figure, if there is one, and the rows of its values. */
 function downloads(name, figure, rows) {
   const file = name.replace(/[^\p{L}\p{N}]+/gu, "-").toLowerCase();
   const button = (kind, type, text) => h("button", {
@@ -159,6 +159,6 @@ function downloads(name, figure, rows) {
     },
   }, kind);
   return h("div", { class: "downloads" },
-    button("SVG", "image/svg+xml", () => svgText(figure.querySelector("svg"))),
+    figure ? button("SVG", "image/svg+xml", () => svgText(figure.querySelector("svg"))) : [],
     button("CSV", "text/csv", () => csvText(rows())));
 }

@@ -59,7 +59,7 @@ function topicTrend(topic, trend) {
   const name = `topic ${topic.number} by ${trend.name}`;
   const rows = () => trendRows(trend, [topic]);
   const all = h("a", { href: trendHref(trend) }, "All topics");
-  if (trend.kind === "name") return section(title, {}, trendBars(topic, trend, points, whole), h("div", { class: "under" }, all));
+  if (trend.kind === "name") return section(title, {}, trendBars(topic, trend, points), h("div", { class: "under" }, behind(whole), all, downloads(name, null, rows)));
   const label = `${title} of topic ${topic.number}, from ${percent(d3.min(points, (p) => p.y))} to ${percent(d3.max(points, (p) => p.y))}`;
   const canvas = responsive(h("div", { class: "canvas" }), (width) => lineChart(width, {
     points: points.map((p) => ({ ...p, label: [p.value, percent(p.y), intervalText(p), `${count(p.documents)} documents; click to list some`].filter(Boolean) })),
@@ -71,13 +71,12 @@ function topicTrend(topic, trend) {
 }
 
 /** The values with the largest shares. */
-function trendBars(topic, trend, points, whole) {
+function trendBars(topic, trend, points) {
   const most = d3.max(points, (p) => p.y) || 1;
   const first = d3.sort(points, (p) => -p.y).slice(0, 12);
-  const chart = table(`Share of topic ${topic.number} by ${trend.name}, largest first`,
+  return table(`Share of topic ${topic.number} by ${trend.name}, largest first`,
     [trend.name, { text: "Share of tokens", class: "measure" }],
     first.map((p) => [valueLink(trend, p.value, topic), h("span", { class: "measured" }, bar(p.y / most), h("span", {}, percent(p.y)))]), "bars");
-  return [chart, behind(whole)];
 }
 
 function trendTable(title, topic, trend, points) {
@@ -229,7 +228,7 @@ function multiples(trend) {
   const bars = barsOf(trend);
   const [first, last] = [trend.values[bars[0]], trend.values[bars.at(-1)]];
   return [
-    h("p", { class: "choices" }, h("label", { for: "multiples-order" }, "Sorted by "), select, " ", same, h("label", { for: "same-scale" }, " the same scale for all")),
+    h("p", { class: "choices" }, h("label", { for: "multiples-order" }, "Sorted by "), select, " ", h("span", {}, same, h("label", { for: "same-scale" }, "the same scale for all"))),
     h("figure", {}, frame),
     h("div", { class: "under" }, h("p", { class: "help" }, `Each from ${first} to ${last}; the number is the largest share. A click opens the topic.`),
       downloads(`all topics by ${trend.name}`, frame, () => trendRows(trend, topics))),
