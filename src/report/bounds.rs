@@ -9,6 +9,12 @@ pub(super) const CURVE_POINTS: usize = 400;
 pub(super) const DRIFT_GROUPS: usize = 20;
 /// Nearest topics of each.
 pub(super) const NEAREST: usize = 6;
+/// Terms, with those that no topic shows.
+pub(super) const MOST_TERMS: usize = 12_000;
+/// Topics with most of a term's uses.
+pub(super) const MOST_HOLDERS: usize = 3;
+/// The share of a term's uses that such a topic has at least.
+pub(super) const LEAST_HELD: f64 = 0.05;
 /// Topics of a document.
 pub(super) const DOCUMENT_TOPICS: usize = 4;
 /// Names of input files.
@@ -33,7 +39,7 @@ impl Bounds {
     /// Returns the bounds of a report with K topics.
     pub(crate) fn of(topics: usize) -> Self {
         let share = |budget: usize| budget / topics.max(1);
-        Self { terms: share(30_000).clamp(10, 30), documents: share(20_000).clamp(5, 20) }
+        Self { terms: share(30_000).clamp(10, 30), documents: share(4_000).clamp(5, 20) }
     }
 }
 
@@ -66,8 +72,9 @@ mod tests {
             (bounds.terms, bounds.documents)
         };
         assert_eq!(shown(0), (30, 20));
-        assert_eq!(shown(1000), (30, 20));
-        assert_eq!(shown(2000), (15, 10));
+        assert_eq!(shown(200), (30, 20));
+        assert_eq!(shown(300), (30, 13));
+        assert_eq!(shown(2000), (15, 5));
         assert_eq!(shown(65_535), (10, 5));
     }
 

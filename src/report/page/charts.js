@@ -152,11 +152,7 @@ function csvText(rows) {
 function downloads(name, figure, rows) {
   const file = name.replace(/[^\p{L}\p{N}]+/gu, "-").toLowerCase();
   const button = (kind, type, text) => h("button", {
-    type: "button", class: "button", "aria-label": `Save ${name} as ${kind}`, onclick: () => {
-      const url = URL.createObjectURL(new Blob([text()], { type }));
-      h("a", { href: url, download: `${file}.${kind.toLowerCase()}` }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 10000);
-    },
+    type: "button", class: "button", "aria-label": `Save ${name} as ${kind}`, onclick: () => saveFile(`${file}.${kind.toLowerCase()}`, type, text()),
   }, kind);
   return h("div", { class: "downloads" },
     figure ? button("SVG", "image/svg+xml", () => svgText(figure.querySelector("svg"))) : [],
