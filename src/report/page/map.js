@@ -98,7 +98,7 @@ function topicMap({ chosen = [], related = [], most = 60 } = {}) {
     type: "button", class: "button", "aria-label": label, onclick: () => svg.transition().duration(still ? 0 : 250).call(...how()),
   }, text);
   const canvas = responsive(h("div", { class: "canvas" }), draw);
-  const rows = () => [["topic", "name", "x", "y", "share"], ...topics.filter((topic) => topic.place).map((topic) => [topic.number, nameOf(topic, 6), ...topic.place, topic.share])];
+  const rows = () => [["topic", "name", "x", "y", "share"], ...shownTopics().filter((topic) => topic.place).map((topic) => [topic.number, nameOf(topic, 6), ...topic.place, topic.share])];
   return h("figure", { class: "map-figure" },
     canvas,
     h("div", { class: "under" },

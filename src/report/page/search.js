@@ -98,7 +98,7 @@ function namedDocuments(wanted) {
   const { ids, columns, values } = data.documents;
   const found = [];
   for (let document = 0; document < ids.length && found.length < MOST_RESULTS; document++) {
-    const texts = [ids[document], ...values.map((column) => column[document] ?? "")];
+    const texts = [documentId(document), ...values.map((column) => column[document] ?? "")];
     const all = folded(texts.join("\n"));
     if (!words.every((word) => all.includes(word))) continue;
     const column = texts.slice(1).findIndex((value) => words.some((word) => folded(value).includes(word)));
