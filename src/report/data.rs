@@ -71,7 +71,7 @@ pub(super) struct PageTopic {
     pub(crate) passage_words: Vec<Vec<String>>,
 }
 
-/// The terms that any topic shows, the most frequent first.
+/// The terms that any topic shows and the most frequent others, the most frequent first.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct PageTerms {
     pub(crate) texts: Vec<String>,
@@ -79,6 +79,9 @@ pub(super) struct PageTerms {
     pub(crate) counts: Vec<i64>,
     /// Tokens of all terms of the vocabulary.
     pub(crate) total: i64,
+    /// For each term, the topics that have most of its uses but do not show it: topic and share of its uses in
+    /// hundredths, alternating; largest first.
+    pub(crate) topics: Vec<Vec<u32>>,
 }
 
 /// The documents that any topic shows, in the input's order.

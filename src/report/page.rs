@@ -15,9 +15,10 @@ const STYLE: &str = include_str!("page/style.css");
 const D3: &str = include_str!("page/vendor/d3.min.js");
 const D3_LICENCE: &str = include_str!("page/vendor/d3.LICENSE");
 /// The scripts, in order: each uses those before it.
-const SCRIPTS: [&str; 11] = [
+const SCRIPTS: [&str; 12] = [
     include_str!("page/data.js"),
     include_str!("page/dom.js"),
+    include_str!("page/names.js"),
     include_str!("page/charts.js"),
     include_str!("page/map.js"),
     include_str!("page/list.js"),

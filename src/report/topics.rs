@@ -1,9 +1,9 @@
 //! Topics as the page shows them: figures, map, nearest topics, and the terms that any position of its
-//! slider can show.
+//! slider can show; and for its search more terms, and the topics that have most of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::bounds::{Bounds, NAME_CHARS, NEAREST, clip};
+use super::bounds::{Bounds, LEAST_HELD, MOST_HOLDERS, MOST_TERMS, NAME_CHARS, NEAREST, clip};
 use super::data::{PageTerms, PageTopic};
 use crate::tables::phi::PublishedPhi;
 use crate::tables::topics::TopicLine;
@@ -43,7 +43,8 @@ pub(super) fn topics(
         chosen.map(|(term, _, relevance)| (term, relevance.log_probability)).collect()
     };
     let shown: Vec<Vec<(u32, f64)>> = (0..lines.len()).map(shown_of).collect();
-    let (table, places) = shown_terms(&shown, terms, total);
+    let (mut table, places) = listed_terms(&shown, terms, total);
+    table.topics = holders(&places, &shown, phi, &tokens, terms);
     let topic = |(number, line): (usize, TopicLine)| PageTopic {
         line: clipped(line),
         place: map.places[number],
@@ -78,16 +79,24 @@ fn clipped(mut topic: TopicLine) -> TopicLine {
     topic
 }
 
-/// Returns the table of all shown terms, and each term's place in it.
-fn shown_terms(
+/// Returns the table of all shown terms and the most frequent others, and each term's place in it.
+fn listed_terms(
     shown: &[Vec<(u32, f64)>],
     terms: &[VocabularyRow],
     total: i64,
 ) -> (PageTerms, BTreeMap<u32, u32>) {
-    let mut all: Vec<u32> = shown.iter().flatten().map(|entry| entry.0).collect();
+    let is_shown: BTreeSet<u32> = shown.iter().flatten().map(|entry| entry.0).collect();
     let count = |term: u32| terms[term as usize].count;
+    let mut all: Vec<u32> = (0..terms.len() as u32).collect();
     all.sort_unstable_by_key(|&term| (std::cmp::Reverse(count(term)), term));
-    all.dedup();
+    let mut others = MOST_TERMS.saturating_sub(is_shown.len());
+    all.retain(|term| {
+        is_shown.contains(term) || {
+            let has_room = others > 0;
+            others = others.saturating_sub(1);
+            has_room
+        }
+    });
     let places = all.iter().zip(0..).map(|(&term, place)| (term, place));
     let places = places.collect();
     let text = |&term: &u32| clip(&terms[term as usize].term, NAME_CHARS);
@@ -95,6 +104,40 @@ fn shown_terms(
         texts: all.iter().map(text).collect(),
         counts: all.iter().map(|&term| count(term)).collect(),
         total,
+        topics: Vec::new(),
     };
     (table, places)
+}
+
+/// Returns, for each term of the table, which of the topics with most of its uses do not show it: topic and share of its
+/// uses in hundredths, alternating; the largest first.
+fn holders(
+    places: &BTreeMap<u32, u32>,
+    shown: &[Vec<(u32, f64)>],
+    phi: &PublishedPhi,
+    tokens: &[f64],
+    terms: &[VocabularyRow],
+) -> Vec<Vec<u32>> {
+    let mut most: Vec<Vec<(f64, usize)>> = vec![Vec::new(); places.len()];
+    for (topic, &tokens) in tokens.iter().enumerate() {
+        for &(term, weight) in &phi.topics[topic].weights {
+            let Some(&place) = places.get(&term) else { continue };
+            let uses = terms[term as usize].count.max(1) as f64;
+            let of_term = &mut most[place as usize];
+            of_term.push(((f64::from(weight) * tokens / uses).min(1.0), topic));
+            of_term.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            of_term.truncate(MOST_HOLDERS);
+        }
+    }
+    for (topic, entries) in shown.iter().enumerate() {
+        for (term, _) in entries {
+            let of_term = &mut most[places[term] as usize];
+            of_term.iter_mut().filter(|held| held.1 == topic).for_each(|held| held.0 = 0.0);
+        }
+    }
+    let listed = |of_term: Vec<(f64, usize)>| {
+        let held = of_term.into_iter().filter(|&(share, _)| share >= LEAST_HELD);
+        held.flat_map(|(share, topic)| [topic as u32, (100.0 * share).round() as u32]).collect()
+    };
+    most.into_iter().map(listed).collect()
 }

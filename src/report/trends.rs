@@ -47,11 +47,10 @@ fn trend(name: &str, column: Vec<OfValue>, topics: usize) -> Trend {
     let texts: Vec<(String, u64)> = named.iter().map(|it| (text(it), documents(it))).collect();
     let counted = texts.iter().map(|(value, documents)| (&value[..], *documents));
     let mut without: u64 = nothing.iter().map(documents).sum();
-    let scale = Scale::of(counted, usize::MAX, None);
-    let kind = if let Some(scale) = scale {
+    let kind = if Scale::of(counted, usize::MAX, None).is_some() {
+        // The table has them in order.
         let (dated, undated) = named.into_iter().partition(|it| is_date(&text(it)));
         named = dated;
-        named.sort_by_key(|it| scale.label(&text(it)));
         without += undated.iter().map(documents).sum::<u64>();
         "time"
     } else if named.iter().all(|it| number(it).is_some()) {
@@ -63,9 +62,7 @@ fn trend(name: &str, column: Vec<OfValue>, topics: usize) -> Trend {
         "name"
     };
     let unnamed: i64 = others.iter().map(|it| it[0].value_count).sum();
-    let label = |it| scale.and_then(|scale| scale.label(&text(it)));
-    let shown = |it| label(it).unwrap_or_else(|| clip(&text(it), NAME_CHARS));
-    let mut values: Vec<String> = named.iter().map(shown).collect();
+    let mut values: Vec<String> = named.iter().map(|it| clip(&text(it), NAME_CHARS)).collect();
     if kind == "name" && unnamed > 0 {
         values.push(format!("{unnamed} others"));
         named.append(&mut others);

@@ -166,7 +166,7 @@ mod tests {
         let sentence = |word: &str| format!("{} end. ", format!("{word} ").repeat(20).trim_end());
         let text: String = ["aaa", "bbb", "ccc", "ddd", "eee"].map(sentence).concat();
         let all = sentences(&text);
-        let passage = best(&text, &all, &[0.0, 1.0, 3.0, 4.0, 1.0]);
+        let passage = best(&text, &all, &[0.0, 1.0, 3.0, 4.0, 2.0]);
         let found = shown(&text, passage.clone());
         assert!(text[passage].chars().count() <= PASSAGE_CHARS);
         assert!(found.starts_with("… ccc"), "{found}");

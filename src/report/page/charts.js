@@ -148,17 +148,13 @@ function csvText(rows) {
   return rows.map((row) => row.map(cell).join(",") + "\r\n").join("");
 }
 
-/** Buttons that save the drawing of a figure, and the rows of its values. */
+/** Buttons that save the drawing of a figure, if there is one, and the rows of its values. */
 function downloads(name, figure, rows) {
   const file = name.replace(/[^\p{L}\p{N}]+/gu, "-").toLowerCase();
   const button = (kind, type, text) => h("button", {
-    type: "button", class: "button", "aria-label": `Save ${name} as ${kind}`, onclick: () => {
-      const url = URL.createObjectURL(new Blob([text()], { type }));
-      h("a", { href: url, download: `${file}.${kind.toLowerCase()}` }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 10000);
-    },
+    type: "button", class: "button", "aria-label": `Save ${name} as ${kind}`, onclick: () => saveFile(`${file}.${kind.toLowerCase()}`, type, text()),
   }, kind);
   return h("div", { class: "downloads" },
-    button("SVG", "image/svg+xml", () => svgText(figure.querySelector("svg"))),
+    figure ? button("SVG", "image/svg+xml", () => svgText(figure.querySelector("svg"))) : [],
     button("CSV", "text/csv", () => csvText(rows())));
 }

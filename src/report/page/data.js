@@ -28,7 +28,7 @@ function relevantTerms(topic, count, lambda = state.lambda) {
       log: -log / 1000,
       lift: -log / 1000 - Math.log(uses / data.terms.total),
       // Of all tokens of the term, those that are the topic's.
-      part: Math.min(1, (weight * topic.tokens) / uses),
+      part: Math.min(1, (weight * topic.own.tokens) / uses),
     };
   });
   // They come by probability.
@@ -42,9 +42,9 @@ function phrase(topic, count) {
   return relevantTerms(topic, count).map((entry) => entry.text).join(" ");
 }
 
-/** The label of a topic or, without one, its first terms. */
+/** The name of a topic or, without one, its label or its first terms. */
 function nameOf(topic, count) {
-  return topic.label?.label ?? phrase(topic, count);
+  return topic.name ?? topic.label?.label ?? phrase(topic, count);
 }
 
 /** The labels, if topics have some. */
@@ -57,23 +57,38 @@ function labelScores({ evaluated, predicted, hits, f1 }) {
 
 /** What is wrong with a topic, in a word; "" if nothing is. */
 function mark(topic) {
+  if (topic.hidden) return "hidden";
   if (topic.dead) return "dead";
   if (topic.duplicate_of !== null) return `repeats ${topic.duplicate_of}`;
   return topic.junk ? "junk" : "";
 }
 
-/** Term → the topics that show it, the most probable first. */
+/** Term → the topics that have its uses, each with its share of them: those that show it, and those that have most. */
 const topicsOfTerm = (() => {
-  let index;
+  let shown;
   return (term) => {
-    index ??= d3.rollup(
-      topics.flatMap((topic) => pairs(topic.terms).map(([of, log]) => ({ of, log, topic }))),
-      (found) => d3.sort(found, (entry) => entry.log).map((entry) => entry.topic),
-      (entry) => entry.of,
+    shown ??= d3.group(
+      topics.flatMap((topic) => pairs(topic.terms).map(([of, log]) => [of, topic.number, Math.min(1, (Math.exp(-log / 1000) * topic.own.tokens) / data.terms.counts[of])])),
+      ([of]) => of,
     );
-    return index.get(term) ?? [];
+    const parts = new Map(pairs(data.terms.topics[term]).map(([topic, hundredths]) => [topic, hundredths / 100]));
+    for (const [, topic, part] of shown.get(term) ?? []) parts.set(topic, part);
+    return ofRoots([...parts]);
   };
 })();
+
+/** Topic and share pairs by topic: merged ones as one. */
+function ofRoots(parts) {
+  const sums = new Map();
+  for (const [number, part] of parts) {
+    const root = rootOf(topics[number]);
+    sums.set(root, (sums.get(root) ?? 0) + part);
+  }
+  return d3.sort(sums, ([, part]) => -part);
+}
+
+/** The largest topics of a document with their shares; merged ones as one. */
+const topicsIn = (document) => ofRoots(pairs(data.documents.topics[document]).map(([topic, thousandths]) => [topic, thousandths / 1000]));
 
 /** Document → the topics that list it. */
 const topicsOfDocument = (() => {
@@ -113,7 +128,7 @@ if (labels.length) ORDERS.f1 = { name: "F1 of the label", show: (t) => decimals(
 
 if (topics.some((topic) => topic.change)) ORDERS.change = { name: "change", show: (t) => decimals(t.change.distance, 3), key: (t) => -t.change.distance };
 
-const inOrder = () => d3.sort(topics, ORDERS[state.order].key);
+const inOrder = () => d3.sort(shownTopics(), ORDERS[state.order].key);
 
 /** The place of a topic among all by a figure, from 1. */
 function rank(topic, figure) {

@@ -35,8 +35,8 @@ function documentTable(caption, rows) {
         h("p", { class: "known" },
           documentFacts(document).map(([column, value]) => h("span", { class: "fact" }, h("span", {}, `${column} `), value))),
         h("p", { class: "known" },
-          pairs(data.documents.topics[document]).filter(([other]) => other !== topic?.number).slice(0, hasPart ? 2 : 4)
-            .map(([other, share]) => h("a", { href: topicHref(topics[other]), class: "chip" }, `Topic ${other} ${nameOf(topics[other], 2)} `, h("span", {}, percent(share / 1000))))),
+          topicsIn(document).filter(([other]) => other !== topic).slice(0, hasPart ? 2 : 4)
+            .map(([other, share]) => topicChip(other, 2, share))),
         passage ? passageOf(passage, words) : null,
       ],
     },
@@ -63,7 +63,6 @@ function documentView(number) {
   if (document < 0) return notFound("No topic lists this document.");
   const id = documentId(document);
   const link = documentLink(document);
-  const parts = pairs(data.documents.topics[document]);
   const known = data.documents.columns.map((column, i) => [column, data.documents.values[i][document] ?? ""]);
   return [
     h("p", { class: "kicker" }, `Document ${number}`),
@@ -72,7 +71,7 @@ function documentView(number) {
     known.length ? figures(known.map(([column, value]) => [value || "–", column, ""])) : null,
     data.documents.predicted ? section("Predicted labels", {}, h("ul", { class: "plain" }, data.documents.predicted[document].map((topic) => h("li", {}, topicLink(topics[topic]))))) : null,
     section("Its largest topics", {}, table(`Topics of document ${id}`, ["Topic", { text: "Share", class: "measure" }],
-      parts.map(([topic, part]) => [topicLink(topics[topic], 7), h("span", { class: "measured" }, bar(part / 1000), h("span", {}, percent(part / 1000)))]))),
+      topicsIn(document).map(([topic, part]) => [topicLink(topic, 7), h("span", { class: "measured" }, bar(part), h("span", {}, percent(part)))]))),
     section("Listed by", {}, h("ul", { class: "plain" }, topicsOfDocument(document).map((topic) => h("li", {}, topicLink(topic))))),
   ];
 }

@@ -36,7 +36,12 @@ const topicHref = (topic) => `#topic=${topic.number}`;
 /** A link to a topic: its number, and its label or its first terms. */
 function topicLink(topic, terms = 5) {
   return h("a", { href: topicHref(topic), class: "topic-link" },
-    h("span", { class: "number" }, String(topic.number)), h("span", { class: "words" }, nameOf(topic, terms)));
+    h("span", { class: "number" }, String(topic.number)), h("span", { class: "words", dir: "auto" }, nameOf(topic, terms)));
+}
+
+/** A topic within text: its number, name and share. */
+function topicChip(topic, terms, share) {
+  return h("a", { href: topicHref(topic), class: "chip" }, `Topic ${topic.number} ${isolated(nameOf(topic, terms))} `, h("span", {}, percent(share)));
 }
 
 /** A table: heads are texts or {text, class}; cells are texts, elements or {cell, class}; the first cell heads its row. */
@@ -59,6 +64,16 @@ function table(caption, heads, rows, className = "") {
     else frame.removeAttribute("tabindex");
   }).observe(frame);
   return frame;
+}
+
+/** Text within other text, whose direction leaves that of the others alone. */
+const isolated = (text) => (/[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(text) ? `\u2068${text}\u2069` : text);
+
+/** Saves a text as a file. */
+function saveFile(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  h("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
 let sections = 0;

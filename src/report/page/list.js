@@ -4,10 +4,10 @@ const list = document.getElementById("list");
 
 // Copied for each topic: thousands of rows must not take long.
 const emptyRow = h("li", {}, h("a", { tabindex: "-1" },
-  h("span", { class: "number" }), h("span", { class: "words" }), h("span", { class: "value" })));
+  h("span", { class: "number" }), h("span", { class: "words", dir: "auto" }), h("span", { class: "value" })));
 
 function drawList() {
-  const largest = d3.max(topics, (topic) => topic.share) || 1;
+  const largest = d3.max(shownTopics(), (topic) => topic.share) || 1;
   const show = ORDERS[state.order].show;
   list.replaceChildren(...inOrder().map((topic) => {
     const row = emptyRow.cloneNode(true);
@@ -17,7 +17,7 @@ function drawList() {
     link.dataset.topic = topic.number;
     link.style.setProperty("--share", topic.share / largest);
     number.textContent = topic.number;
-    words.textContent = [topic.label?.label, phrase(topic, 7)].filter(Boolean).join(": ") || "no terms";
+    words.textContent = [topic.name ?? topic.label?.label, phrase(topic, 7)].filter(Boolean).map(isolated).join(": ") || "no terms";
     value.textContent = show(topic);
     const wrong = mark(topic);
     if (wrong) value.prepend(h("span", { class: "mark" }, wrong));

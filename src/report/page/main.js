@@ -26,6 +26,8 @@ function view([name, value = "", ...more]) {
     }
     case "term":
       return termView(value);
+    case "names":
+      return namesView();
     case "document":
       return documentView(value);
     case "trends":

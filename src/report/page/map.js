@@ -4,29 +4,28 @@ const FRAME = { width: 1000, height: 620, pad: 14 };
 
 /**
  * Places and radii within FRAME: where scaling put the topics, moved apart where circles overlap, unless
- * they are thousands: the page must open at once. Computed once, and the same each time.
+ * they are thousands: the page must open at once. The same each time.
  */
-const mapLayout = (() => {
-  let nodes;
-  return () => {
-    if (nodes) return nodes;
-    const placed = d3.sort(topics.filter((topic) => topic.place), (topic) => -topic.share);
-    const sum = d3.sum(placed, (topic) => topic.share) || 1;
-    const ideal = (topic) => Math.sqrt(((topic.share / sum) * FRAME.width * FRAME.height) / 6 / Math.PI);
-    nodes = placed.map((topic) => ({ topic, r: Math.min(58, Math.max(2.2, ideal(topic))), x: topic.place[0], y: -topic.place[1] }));
-    spread(nodes, "x");
-    spread(nodes, "y");
-    fit(nodes);
-    nodes.forEach((node) => { [node.ownX, node.ownY] = [node.x, node.y]; });
-    if (nodes.length <= 1000) d3.forceSimulation(nodes)
-      .force("x", d3.forceX((node) => node.ownX).strength(0.12))
-      .force("y", d3.forceY((node) => node.ownY).strength(0.12))
-      .force("apart", d3.forceCollide((node) => node.r + 1.2))
-      .stop()
-      .tick(Math.ceil(Math.min(120, 16000 / nodes.length)));
-    return fit(nodes);
-  };
-})();
+function mapLayout() {
+  const placed = d3.sort(shownTopics().filter((topic) => topic.place), (topic) => -topic.share);
+  const sum = d3.sum(placed, (topic) => topic.share) || 1;
+  const ideal = (topic) => Math.sqrt(((topic.share / sum) * FRAME.width * FRAME.height) / 6 / Math.PI);
+  const nodes = placed.map((topic) => ({ topic, r: Math.min(58, Math.max(2.2, ideal(topic))), x: topic.place[0], y: -topic.place[1] }));
+  spread(nodes, "x");
+  spread(nodes, "y");
+  fit(nodes);
+  nodes.forEach((node) => { [node.ownX, node.ownY] = [node.x, node.y]; });
+  if (nodes.length <= 1000) d3.forceSimulation(nodes)
+    .force("x", d3.forceX((node) => node.ownX).strength(0.12))
+    .force("y", d3.forceY((node) => node.ownY).strength(0.12))
+    .force("apart", d3.forceCollide((node) => node.r + 1.2))
+    .stop()
+    .tick(Math.ceil(Math.min(120, 16000 / nodes.length)));
+  return fit(nodes);
+}
+
+/** The layout, until other topics are shown. */
+let mapNodes = null;
 
 /** Half-way between positions and ranks along an axis, so that what lies apart does not crowd the rest. */
 function spread(nodes, axis) {
@@ -55,7 +54,7 @@ function fit(nodes) {
  * Dragging moves it, the buttons and Ctrl with the wheel zoom.
  */
 function topicMap({ chosen = [], related = [], most = 60 } = {}) {
-  const nodes = mapLayout();
+  const nodes = (mapNodes ??= mapLayout());
   const emphasised = new Map([...related.map((t) => [t, "related"]), ...chosen.map((t) => [t, "chosen"])]);
   const look = (node) => emphasised.get(node.topic) ?? "";
   let zoom;
@@ -68,7 +67,7 @@ function topicMap({ chosen = [], related = [], most = 60 } = {}) {
       .on("click", ({ target }) => { location.hash = topicHref(d3.select(target).datum().topic); })
       .on("pointermove", (event) => {
         const { topic } = d3.select(event.target).datum();
-        showTooltip(event, [`Topic ${topic.number}`, topic.label?.label, percent(topic.share)].filter(Boolean).join(" · "), phrase(topic, 8));
+        showTooltip(event, [`Topic ${topic.number}`, topic.name ?? topic.label?.label, percent(topic.share)].filter(Boolean).map(isolated).join(" · "), phrase(topic, 8));
       })
       .on("pointerleave", hideTooltip)
       .selectAll("circle").data(nodes).join("circle")
@@ -84,7 +83,7 @@ function topicMap({ chosen = [], related = [], most = 60 } = {}) {
         r: node.r * scale * Math.sqrt(transform.k),
       }));
       circles.data(drawn, (node) => node.topic.number).attr("cx", (d) => d.x).attr("cy", (d) => d.y).attr("r", (d) => d.r);
-      drawLabels(labels, drawn, { width, height, most: Math.ceil(most * Math.min(1, scale * 1.2)) });
+      drawLabels(labels, drawn, { width, height, zoom: transform.k, most: Math.ceil(most * Math.min(1, scale * 1.2)) });
     };
     const box = [[0, 0], [width, height]];
     zoom = d3.zoom().scaleExtent([1, 24]).translateExtent(box).extent(box)
@@ -99,7 +98,7 @@ function topicMap({ chosen = [], related = [], most = 60 } = {}) {
     type: "button", class: "button", "aria-label": label, onclick: () => svg.transition().duration(still ? 0 : 250).call(...how()),
   }, text);
   const canvas = responsive(h("div", { class: "canvas" }), draw);
-  const rows = () => [["topic", "name", "x", "y", "share"], ...topics.filter((topic) => topic.place).map((topic) => [topic.number, nameOf(topic, 6), ...topic.place, topic.share])];
+  const rows = () => [["topic", "name", "x", "y", "share"], ...shownTopics().filter((topic) => topic.place).map((topic) => [topic.number, nameOf(topic, 6), ...topic.place, topic.share])];
   return h("figure", { class: "map-figure" },
     canvas,
     h("div", { class: "under" },
@@ -118,38 +117,42 @@ function mayMove(event) {
   return !event.button;
 }
 
-/** Writes the first terms of as many topics as have room, the emphasised and the largest first. */
-function drawLabels(labels, drawn, { width, height, most }) {
-  const words = topics.length > 60 ? 2 : 3;
+/** Writes the names of as many topics as have room, the emphasised and the largest first. */
+function drawLabels(labels, drawn, { width, height, zoom, most }) {
+  const words = topics.length > 60 && zoom < 3 ? 2 : 3;
   const important = ({ look }) => ({ chosen: 0, related: 1 })[look] ?? 2;
-  const visible = drawn.filter(({ x, y, r }) => x > -r && x < width + r && y > -r && y < height + r);
-  // Circles that are large enough to disturb a text, and the texts.
-  const taken = visible.filter(({ r }) => r > 7).map(({ x, y, r, topic }) => ({ x: x - r * 0.9, y: y - r * 0.9, right: x + r * 0.9, bottom: y + r * 0.9, topic }));
+  const circles = drawn.filter(({ x, y, r }) => x > -r && x < width + r && y > -r && y < height + r);
+  const isFree = (box, shown) => isInside(box, width, height) && !shown.some((other) => overlap(box, other.box)) && !circles.some((circle) => touches(box, circle));
   const shown = [];
-  for (const node of d3.sort(visible, important, (of) => -of.topic.share).slice(0, 8 * most)) {
+  for (const node of d3.sort(circles, important, (of) => -of.topic.share).slice(0, 8 * most)) {
     if (shown.length >= most) break;
-    const text = nameOf(node.topic, words);
-    const box = freePlace(node, textWidth(text), taken, width, height);
-    if (!box && node.look !== "chosen") continue;
-    if (box) taken.push(box);
-    shown.push({ node, text, x: box?.x ?? node.x + node.r + 4, y: (box?.y ?? node.y - 7) + 11 });
+    const name = nameOf(node.topic, words);
+    const text = name.length > 32 ? `${name.slice(0, 31)}…` : name;
+    const places = labelPlaces(node, textWidth(text));
+    const box = places.find((place) => isFree(place, shown)) ?? (node.look === "chosen" ? places.find((place) => isInside(place, width, height)) : undefined);
+    if (box) shown.push({ node, text, box });
   }
   labels.selectAll("text.label").data(shown).join("text")
     .attr("class", ({ node }) => `label ${node.look}`)
-    .attr("x", (of) => of.x).attr("y", (of) => of.y).text((of) => of.text);
-  labels.selectAll("text.inside").data(visible.filter(({ r, topic }) => r >= 6 + 3 * String(topic.number).length)).join("text")
+    .attr("x", ({ box }) => box.x).attr("y", ({ box }) => box.y + 11).text(({ text }) => text);
+  labels.selectAll("text.inside").data(circles.filter(({ r, topic }) => r >= 6 + 3 * String(topic.number).length)).join("text")
     .attr("class", ({ look }) => `inside ${look}`)
     .attr("x", (d) => d.x).attr("y", (d) => d.y + 4).text((d) => d.topic.number);
 }
 
-/** Beside a circle where nothing else is: right, left, below, above. */
-function freePlace({ x, y, r, topic }, length, taken, width, height) {
-  const places = [[x + r + 4, y - 7], [x - r - 4 - length, y - 7], [x - length / 2, y + r + 2], [x - length / 2, y - r - 16]];
-  return places
-    .map(([left, top]) => ({ x: left, y: top, right: left + length, bottom: top + 14 }))
-    .find((box) => box.x >= 3 && box.right <= width - 3 && box.y >= 2 && box.bottom <= height - 2
-      && taken.every((other) => other.topic === topic || box.x > other.right + 3 || box.right < other.x - 3 || box.y > other.bottom || box.bottom < other.y));
+/** Where the label of a circle can be: right, left, below, above, and between these. */
+function labelPlaces({ x, y, r }, length) {
+  const d = 0.72 * r + 2;
+  return [
+    [x + r + 4, y - 7], [x - r - 4 - length, y - 7], [x - length / 2, y + r + 2], [x - length / 2, y - r - 16],
+    [x + d, y + d - 3], [x + d, y - d - 11], [x - d - length, y + d - 3], [x - d - length, y - d - 11],
+  ].map(([left, top]) => ({ x: left, y: top, right: left + length, bottom: top + 14 }));
 }
+
+const isInside = (box, width, height) => box.x >= 3 && box.right <= width - 3 && box.y >= 2 && box.bottom <= height - 2;
+const overlap = (a, b) => a.x < b.right + 3 && b.x < a.right + 3 && a.y < b.bottom && b.y < a.bottom;
+/** Whether a circle reaches into a box. */
+const touches = (box, { x, y, r }) => Math.hypot(x - Math.max(box.x, Math.min(x, box.right)), y - Math.max(box.y, Math.min(y, box.bottom))) < r;
 
 const textWidth = (() => {
   const context = document.createElement("canvas").getContext("2d");
@@ -161,11 +164,11 @@ const textWidth = (() => {
 
 function mapLabel(chosen) {
   const of = chosen.length ? `, with topic ${chosen.map((t) => t.number).join(", ")} marked` : "";
-  return `Map of ${count(topics.length)} topics${of}. The list of topics has the same links, and each topic its nearest ones.`;
+  return `Map of ${count(shownTopics().length)} topics${of}. The list of topics has the same links, and each topic its nearest ones.`;
 }
 
 function mapCaption() {
-  const by = data.map_landmarks < topics.filter((t) => t.place).length ? ` of the ${data.map_landmarks} largest topics` : "";
+  const by = data.map_landmarks < shownTopics().filter((t) => t.place).length ? ` of the ${data.map_landmarks} largest topics` : "";
   return "Areas are shares of all tokens. Topics with similar terms are near each other, as far as two dimensions can show it: "
     + `${percent(data.map_shown)} of the squared distances${by}. Drag to move; Ctrl and the wheel zoom.`;
 }

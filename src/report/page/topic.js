@@ -1,4 +1,4 @@
-// The view of one topic, and of one term.
+// The view of one topic.
 
 function topicView(topic) {
   const wrong = mark(topic);
@@ -13,7 +13,9 @@ function topicView(topic) {
       h("p", { class: "kicker" }, `Topic ${topic.number}`, wrong ? h("span", { class: "mark" }, wrong) : null),
       h("div", { class: "steps" }, step(-1, "Previous", "← Previous"), step(1, "Next", "Next →"))),
     h("h2", { tabindex: "-1", class: "terms-title" }, nameOf(topic, 6) || "A topic without terms"),
+    namingForm(topic),
     topicFigures(topic),
+    mergedSection(topic),
     topic.label ? labelFigures(topic.label) : null,
     topic.change ? changeLine(topic.change) : null,
     h("div", { class: "pair" },
@@ -50,7 +52,7 @@ function labelFigures(label) {
 
 /** How far the topic has moved since the result that training started from. */
 function changeLine({ distance, gained, lost }) {
-  const terms = (name, all) => (all.length ? `; ${name} ${all.join(", ")}` : "");
+  const terms = (name, all) => (all.length ? `; ${name} ${all.map(isolated).join(", ")}` : "");
   return h("p", { class: "help" }, `Changed by ${decimals(distance, 3)} (Hellinger distance) since the result that training started from${terms("gained", gained)}${terms("lost", lost)}.`);
 }
 
@@ -96,38 +98,17 @@ function termTable(topic) {
   ];
 }
 
-const nearestOf = (topic) => topic.nearest.map(([other]) => topics[other]);
+const nearestOf = (topic) => topic.nearest.map(([other]) => topics[other]).filter(isShown);
 
 function nearestSection(topic) {
-  if (!topic.nearest.length) return null;
+  const nearest = topic.nearest.filter(([other]) => isShown(topics[other]));
+  if (!nearest.length) return null;
   return section("Nearest topics", {}, table(`Topics nearest to topic ${topic.number}`,
     ["Topic", { text: "Distance", class: "measure" }],
-    topic.nearest.map(([other, distance]) => [
+    nearest.map(([other, distance]) => [
       topicLink(topics[other]),
       h("span", { class: "measured" }, bar(distance, "pale"), h("span", {}, decimals(distance, 2))),
     ]), "nearest"));
-}
-
-function termView(text) {
-  const term = data.terms.texts.indexOf(text);
-  const found = topicsOfTerm(term);
-  if (term < 0) return notFound(`No topic shows the term “${text}” among its first.`);
-  const rows = found.map((topic) => ({ topic, entry: relevantTerms(topic, Infinity).find((entry) => entry.term === term) }));
-  const most = d3.max(rows, (row) => row.entry.weight);
-  return [
-    h("p", { class: "kicker" }, "Term"),
-    h("h2", { tabindex: "-1", class: "terms-title" }, text),
-    figures([[count(data.terms.counts[term]), "tokens in the collection", ""], [count(found.length), "topics show it among their first terms", ""]]),
-    h("div", { class: "pair" },
-      section("Topics with this term", {}, table(`Topics that show ${text}`,
-        ["Topic", { text: "Probability", class: "measure" }, { text: "Share of its uses", class: "measure" }],
-        rows.map(({ topic, entry }) => [
-          topicLink(topic),
-          h("span", { class: "measured" }, bar(entry.weight / most), h("span", {}, percent(entry.weight))),
-          h("span", { class: "measured" }, bar(entry.part, "pale"), h("span", {}, percent(entry.part))),
-        ]), "with-term")),
-      section("On the map", {}, topicMap({ related: found, most: 24 }))),
-  ];
 }
 
 function notFound(text) {

@@ -20,14 +20,15 @@ function joinedIn(trend) {
   return (before, after) => timeOf(before.value)[1](before.x) >= after.x;
 }
 
-/** The shares of a topic by value, with the ends of their 95 % intervals: those of a single document have none. */
+/** The shares of a topic by value, with the ends of their 95 % intervals: those of a single document, and of several topics, have none. */
 function trendPoints(topic, trend) {
+  const isAlone = !membersOf(topic).length;
   let known = 0;
   return trend.values.map((value, i) => {
     const share = trend.shares[topic.number][i] / 1e6;
     const documents = trend.documents[i];
-    const [below, above] = share ? trend.intervals[topic.number].slice(known, known += 2) : [0, 0];
-    const ends = documents > 1 ? { low: share * (1 - below / 1000), high: share * (1 + above / 1000) } : {};
+    const [below, above] = share && isAlone ? trend.intervals[topic.number].slice(known, known += 2) : [0, 0];
+    const ends = documents > 1 && isAlone ? { low: share * (1 - below / 1000), high: share * (1 + above / 1000) } : {};
     return { x: placeOf(trend, i), y: share, value, documents, ...ends };
   });
 }
@@ -59,7 +60,7 @@ function topicTrend(topic, trend) {
   const name = `topic ${topic.number} by ${trend.name}`;
   const rows = () => trendRows(trend, [topic]);
   const all = h("a", { href: trendHref(trend) }, "All topics");
-  if (trend.kind === "name") return section(title, {}, trendBars(topic, trend, points, whole), h("div", { class: "under" }, all));
+  if (trend.kind === "name") return section(title, {}, trendBars(topic, trend, points), h("div", { class: "under" }, behind(whole), all, downloads(name, null, rows)));
   const label = `${title} of topic ${topic.number}, from ${percent(d3.min(points, (p) => p.y))} to ${percent(d3.max(points, (p) => p.y))}`;
   const canvas = responsive(h("div", { class: "canvas" }), (width) => lineChart(width, {
     points: points.map((p) => ({ ...p, label: [p.value, percent(p.y), intervalText(p), `${count(p.documents)} documents; click to list some`].filter(Boolean) })),
@@ -71,13 +72,12 @@ function topicTrend(topic, trend) {
 }
 
 /** The values with the largest shares. */
-function trendBars(topic, trend, points, whole) {
+function trendBars(topic, trend, points) {
   const most = d3.max(points, (p) => p.y) || 1;
   const first = d3.sort(points, (p) => -p.y).slice(0, 12);
-  const chart = table(`Share of topic ${topic.number} by ${trend.name}, largest first`,
+  return table(`Share of topic ${topic.number} by ${trend.name}, largest first`,
     [trend.name, { text: "Share of tokens", class: "measure" }],
     first.map((p) => [valueLink(trend, p.value, topic), h("span", { class: "measured" }, bar(p.y / most), h("span", {}, percent(p.y)))]), "bars");
-  return [chart, behind(whole)];
 }
 
 function trendTable(title, topic, trend, points) {
@@ -139,12 +139,13 @@ const MOST_LAYERS = 8;
 /** The largest topics in the documents of each value, on top of each other, and all others as one. */
 function stack(trend) {
   const sum = (topic) => d3.sum(trend.shares[topic.number], (share, i) => share * trend.tokens[i]);
-  const largest = d3.sort(topics, (topic) => -sum(topic)).slice(0, MOST_LAYERS);
+  const shown = shownTopics();
+  const largest = d3.sort(shown, (topic) => -sum(topic)).slice(0, MOST_LAYERS);
   const layers = [
     ...largest.map((topic, place) => ({ topic, colour: `layer-${place}`, share: (i) => trend.shares[topic.number][i] / 1e6 })),
-    { colour: "layer-rest", share: (i) => d3.sum(topics, (topic) => (largest.includes(topic) ? 0 : trend.shares[topic.number][i])) / 1e6 },
-  ].filter((layer) => layer.topic || topics.length > MOST_LAYERS);
-  const nameOfLayer = ({ topic }) => (topic ? `${topic.number} ${nameOf(topic, 3)}` : `${count(topics.length - largest.length)} other topics`);
+    { colour: "layer-rest", share: (i) => d3.sum(shown, (topic) => (largest.includes(topic) ? 0 : trend.shares[topic.number][i])) / 1e6 },
+  ].filter((layer) => layer.topic || shown.length > MOST_LAYERS);
+  const nameOfLayer = ({ topic }) => (topic ? `${topic.number} ${nameOf(topic, 3)}` : `${count(shown.length - largest.length)} other topics`);
   const canvas = responsive(h("div", { class: "canvas" }), (width) => {
     const [height, bottom] = [300, 300 - MARGIN.bottom];
     const svg = drawing(width, height, `Shares of the ${largest.length} largest topics by ${trend.name}`).classed("clickable", true);
@@ -219,7 +220,7 @@ function multiples(trend) {
   const draw = () => {
     multiplesState.order = select.value;
     multiplesState.same = same.checked;
-    const sorted = d3.sort(topics, (topic) => TREND_ORDERS[select.value].key(topic, trend));
+    const sorted = d3.sort(shownTopics(), (topic) => TREND_ORDERS[select.value].key(topic, trend));
     canvas = responsive(h("div", { class: "canvas" }), (width) => drawMultiples(width, trend, sorted, same.checked));
     frame.replaceChildren(canvas);
   };
@@ -229,10 +230,10 @@ function multiples(trend) {
   const bars = barsOf(trend);
   const [first, last] = [trend.values[bars[0]], trend.values[bars.at(-1)]];
   return [
-    h("p", { class: "choices" }, h("label", { for: "multiples-order" }, "Sorted by "), select, " ", same, h("label", { for: "same-scale" }, " the same scale for all")),
+    h("p", { class: "choices" }, h("label", { for: "multiples-order" }, "Sorted by "), select, " ", h("span", {}, same, h("label", { for: "same-scale" }, "the same scale for all"))),
     h("figure", {}, frame),
     h("div", { class: "under" }, h("p", { class: "help" }, `Each from ${first} to ${last}; the number is the largest share. A click opens the topic.`),
-      downloads(`all topics by ${trend.name}`, frame, () => trendRows(trend, topics))),
+      downloads(`all topics by ${trend.name}`, frame, () => trendRows(trend, shownTopics()))),
   ];
 }
 
@@ -292,7 +293,8 @@ function trendHint() {
 }
 
 function movingTopics(trend) {
-  const moved = topics.map((topic) => movement(topic, trend));
+  const moved = shownTopics().map((topic) => movement(topic, trend));
+  if (!moved.length) return null;
   const most = (sign) => d3.sort(moved, (m) => sign * (m.from - m.to)).slice(0, 6).filter((m) => sign * (m.to - m.from) > 0);
   const joined = joinedIn(trend);
   const column = (name, rows) => h("div", {}, h("h4", {}, name), h("ul", { class: "movers" }, rows.map(({ topic, from, to }) =>
@@ -306,7 +308,7 @@ function movingTopics(trend) {
 /** The topics whose share in the documents of a value is most above their share in all. */
 function specialOf(trend, i) {
   const shareOf = (topic) => trend.shares[topic.number][i] / 1e6;
-  const above = topics.filter((topic) => shareOf(topic) > topic.share);
+  const above = shownTopics().filter((topic) => shareOf(topic) > topic.share);
   return d3.sort(above, (topic) => -shareOf(topic) * Math.log(shareOf(topic) / Math.max(topic.share, 1e-9)));
 }
 
@@ -314,7 +316,7 @@ function specialTopics(trend) {
   const rows = trend.values.slice(0, 20).map((value, i) => [
     valueLink(trend, value),
     count(trend.documents[i]),
-    specialOf(trend, i).slice(0, 3).map((topic) => h("a", { href: topicHref(topic), class: "chip" }, `${topic.number} ${nameOf(topic, 3)} `, h("span", {}, percent(trend.shares[topic.number][i] / 1e6)))),
+    specialOf(trend, i).slice(0, 3).map((topic) => topicChip(topic, 3, trend.shares[topic.number][i] / 1e6)),
   ]);
   const heads = [trend.name, { text: "Documents", class: "numeric" }, "Topics that stand out"];
   return table(`Topics by ${trend.name}`, heads, rows, "wide");
