@@ -113,6 +113,8 @@ pub struct OutputSettings {
     pub(crate) part_bytes: u64,
     /// Whether the run writes a report.
     pub(crate) report: bool,
+    /// The address of a document, with names of columns in braces; the report has it from the saved job.
+    pub link: Option<String>,
     /// How many generations of a result are kept beside it when it changes.
     pub(crate) keep_generations: u64,
 }

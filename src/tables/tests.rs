@@ -31,6 +31,7 @@ use super::parts::{Batches, footer, part_files};
 use super::phrases::PhraseRow;
 use super::predictions::PredictionRow;
 use super::topic_documents::TopicDocumentRow;
+use super::topic_names::TopicNameRow;
 use super::topic_passages::TopicPassageRow;
 use super::topic_terms::TopicTermRow;
 use super::topics::TopicRow;
@@ -172,6 +173,9 @@ fn write_topics(output: &Output) {
         words: vec!["gold".to_owned()],
     });
     part!(output, "topic_passages", rows);
+    let names =
+        TopicNameRow { topic: 1, name: Some("Money".to_owned()), ..TopicNameRow::default() };
+    part!(output, "topic_names", [names]);
     let kept = terms.iter().enumerate().map(|(id, term)| VocabularyRow {
         term_id: Some(id as i32),
         term: term.clone(),

@@ -232,7 +232,7 @@ function multiples(trend) {
   return [
     h("p", { class: "choices" }, h("label", { for: "multiples-order" }, "Sorted by "), select, " ", h("span", {}, same, h("label", { for: "same-scale" }, "the same scale for all"))),
     h("figure", {}, frame),
-    h("div", { class: "under" }, h("p", { class: "help" }, `Each from ${first} to ${last}; the number is the largest share. A click opens the topic.`),
+    h("div", { class: "under" }, h("p", { class: "help" }, `Each from ${first} to ${last}; the number is the largest share. On the same scale, shares of values with fewer than ten documents may be cut off. A click opens the topic.`),
       downloads(`all topics by ${trend.name}`, frame, () => trendRows(trend, shownTopics()))),
   ];
 }
@@ -243,7 +243,8 @@ function drawMultiples(width, trend, sorted, same) {
   const svg = drawing(width, Math.ceil(sorted.length / columns) * high, `A chart of each topic by ${trend.name}`).attr("role", "group").classed("multiples", true);
   const points = new Map(sorted.map((topic) => [topic, trendPoints(topic, trend)]));
   const mostOf = (topic) => d3.max(points.get(topic), (p) => p.y) || 1;
-  const most = d3.max(sorted, mostOf);
+  // A few documents can be of one topic: their shares may leave the common scale.
+  const most = d3.max(sorted, (topic) => d3.max(points.get(topic), (p) => (p.documents < 10 ? 0 : p.y))) || d3.max(sorted, mostOf);
   const joined = joinedIn(trend);
   const { x, bars, wide: thick, at } = barScale(trend, 0, wide - gap);
   sorted.forEach((topic, place) => {
@@ -253,7 +254,7 @@ function drawMultiples(width, trend, sorted, same) {
     const largest = percent(mostOf(topic));
     cell.append("text").attr("class", "name").attr("y", 12).text(fitted(`${topic.number} ${nameOf(topic, 3)}`, wide - gap - textWidth(largest) - 10));
     cell.append("text").attr("x", wide - gap).attr("y", 12).attr("text-anchor", "end").text(largest);
-    const y = d3.scaleLinear([0, same ? most : mostOf(topic)], [high - 12, 18]);
+    const y = d3.scaleLinear([0, same ? most : mostOf(topic)], [high - 12, 18]).clamp(true);
     if (trend.kind === "name") {
       cell.append("path").attr("class", "bars").attr("d", bars.map((i) => `M${at(i)},${y(0)}V${y(points.get(topic)[i].y)}h${thick}V${y(0)}Z`).join(""));
     } else drawRuns(cell, points.get(topic).map((p) => ({ ...p, low: 0, high: p.y })), x, y, joined, 1);
