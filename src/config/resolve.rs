@@ -451,7 +451,8 @@ mod tests {
     use lda::train::settings::TrainSettings;
 
     /// Candidate values; for every key, one of them is valid and not the default.
-    const CANDIDATES: [&str; 12] = [
+    const CANDIDATES: [&str; 13] = [
+        "https://x.org",
         "true",
         "false",
         "2",

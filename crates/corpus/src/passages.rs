@@ -170,7 +170,9 @@ mod tests {
         let found = shown(&text, passage.clone());
         assert!(text[passage].chars().count() <= PASSAGE_CHARS);
         assert!(found.starts_with("… ccc"), "{found}");
-        assert!(found.contains("ddd ddd end.") && found.ends_with(" …"), "{found}");
+        assert!(found.contains("ddd ddd end.") && found.ends_with("eee end."), "{found}");
+        let start = shown(&text, best(&text, &all, &[1.0; 5]));
+        assert!(start.starts_with("aaa") && start.ends_with(" …"), "{start}");
         // Whole texts that fit have no ellipsis.
         assert_eq!(shown("One. Two.", best("One. Two.", &[0..4, 5..9], &[1.0, 0.5])), "One. Two.");
         assert_eq!(best("One. Two.", &[0..4, 5..9], &[0.0, 0.5]), 0..9);

@@ -19,6 +19,11 @@ pub fn folder(file: &InputFile) -> Option<&str> {
     Some(folder).filter(|folder| !folder.is_empty() && !folder.contains('='))
 }
 
+/// Returns whether the names of a file's folders give documents a value of a column.
+pub(super) fn gives_column(file: &InputFile, wanted: &str) -> bool {
+    partitions(file).any(|(name, _)| name == wanted) || wanted == FOLDER && folder(file).is_some()
+}
+
 /// Returns the columns that a file's folders define, with their values, if any, from the outermost folder on.
 pub fn partitions(file: &InputFile) -> impl Iterator<Item = (&str, Option<Cow<'_, str>>)> {
     let (folders, _) = file.name.rsplit_once('/').unwrap_or_default();

@@ -5,7 +5,7 @@
 
 use super::context::{Context, body, join_texts};
 use super::cutter::{LineScan, Piece, RecordCutter, Scan, line_scans, record_ends};
-use super::partition::partitions;
+use super::partition::gives_column;
 use super::vocabulary::read_vocabulary;
 use super::{Cut, DocumentSink, InputFile, Numbered, Part, STRETCH_BYTES};
 use crate::error::InputError;
@@ -157,11 +157,7 @@ impl ColumnRoles {
         let is_missing = |error: &InputError| matches!(error, InputError::MissingColumn(_));
         // A folder's name may supply the value.
         let place_or_folder = |wanted: &String| match place(wanted) {
-            Err(error)
-                if is_missing(&error) && partitions(file).any(|(name, _)| name == wanted) =>
-            {
-                Ok(None)
-            }
+            Err(error) if is_missing(&error) && gives_column(file, wanted) => Ok(None),
             place => place.map(Some),
         };
         let may_lack_id = settings.id.is_empty() || settings.id == DEFAULT_ID;
