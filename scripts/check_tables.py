@@ -46,7 +46,7 @@ SOME = [
     "topic_trends",
 ]
 # Types that every reader supports; lists contain strings.
-TYPES = {"int32", "int64", "float", "double", "bool", "string", "list<element: string not null>"}
+TYPES = {"int32", "int64", "float", "double", "bool", "string", "date32[day]", "list<element: string not null>"}
 # A document's weights are f32, rounded one by one; a topic's are many more.
 DOCUMENT_TOLERANCE = 1e-4
 TOPIC_TOLERANCE = 1e-3
@@ -357,7 +357,8 @@ def check_rollups(db):
     if "topic_trends" in TABLES:
         for (name,) in db.execute("SELECT DISTINCT name FROM topic_trends ORDER BY name").fetchall():
             lists, others = (db.execute(query).fetchall()[0][0] for query in (
-                f"SELECT count(*) FROM documents WHERE \"{name}\" LIKE '[%'",
+                # Lists, whose elements are counted, and dates, which are grouped.
+                f"SELECT count(*) FROM documents WHERE \"{name}\"::VARCHAR LIKE '[%' OR typeof(\"{name}\") = 'DATE'",
                 f"SELECT count(*) FROM topic_trends WHERE name = '{name}' AND value_count > 1"))
             if lists or others:
                 continue
@@ -365,7 +366,7 @@ def check_rollups(db):
                 SELECT f.value, f.topic, f.share, f.tokens, f.documents, e.share, e.tokens, e.documents
                 FROM (SELECT * FROM topic_trends WHERE name = '{name}') f
                 FULL JOIN ({by_value.format(cell=f'"{name}"')}) e
-                  ON f.value IS NOT DISTINCT FROM e."{name}" AND f.topic = e.topic
+                  ON f.value IS NOT DISTINCT FROM e."{name}"::VARCHAR AND f.topic = e.topic
                 WHERE f.tokens IS DISTINCT FROM e.tokens OR f.documents <> e.documents OR abs(f.share - e.share) > 1e-6""")
             kinds.append(f"trends by {name}")
     return ", ".join(kinds) or "none"

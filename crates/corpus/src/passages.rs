@@ -37,9 +37,11 @@ pub fn sentences(text: &str) -> Vec<Range<usize>> {
             let mut rest = paragraph.start + bounds[0]..paragraph.start + bounds[1];
             let is_long = text[rest.clone()].chars().nth(PASSAGE_CHARS).is_some();
             while is_long && text[rest.clone()].chars().nth(PART_CHARS).is_some() {
+                // Before white space at its beginning, nothing would be cut off.
+                rest = trimmed(text, rest);
                 let part = rest.start..rest.start + cut(&text[rest.clone()], PART_CHARS);
                 rest.start = part.end;
-                sentences.push(trimmed(text, part));
+                sentences.push(part);
             }
             sentences.push(trimmed(text, rest));
         }
@@ -152,7 +154,9 @@ mod tests {
 
     #[test]
     fn a_long_sentence_is_cut_between_words_or_characters() {
-        for text in ["word ".repeat(200), "字".repeat(1000), format!("{} end", "x".repeat(700))] {
+        let [one, other] =
+            [("x", "end"), ("y", "x")].map(|(a, b)| format!("{} {}", a.repeat(700), b.repeat(700)));
+        for text in ["word ".repeat(200), "字".repeat(1000), one, other] {
             let parts = parts(&text);
             assert!(parts.len() > 3, "{text}");
             assert!(parts.iter().all(|part| part.chars().count() <= PART_CHARS));
