@@ -168,15 +168,16 @@ mod tests {
     #[test]
     fn the_best_passage_has_the_largest_sum_and_fits() {
         let sentence = |word: &str| format!("{} end. ", format!("{word} ").repeat(20).trim_end());
-        let text: String = ["aaa", "bbb", "ccc", "ddd", "eee"].map(sentence).concat();
+        let text: String = ["Aaa", "Bbb", "Ccc", "Ddd", "Eee"].map(sentence).concat();
         let all = sentences(&text);
+        assert_eq!(all.len(), 5);
         let passage = best(&text, &all, &[0.0, 1.0, 3.0, 4.0, 2.0]);
         let found = shown(&text, passage.clone());
         assert!(text[passage].chars().count() <= PASSAGE_CHARS);
-        assert!(found.starts_with("… ccc"), "{found}");
-        assert!(found.contains("ddd ddd end.") && found.ends_with("eee end."), "{found}");
+        assert!(found.starts_with("… Ccc"), "{found}");
+        assert!(found.contains("Ddd Ddd end.") && found.ends_with("Eee end."), "{found}");
         let start = shown(&text, best(&text, &all, &[1.0; 5]));
-        assert!(start.starts_with("aaa") && start.ends_with(" …"), "{start}");
+        assert!(start.starts_with("Aaa") && start.ends_with(" …"), "{start}");
         // Whole texts that fit have no ellipsis.
         assert_eq!(shown("One. Two.", best("One. Two.", &[0..4, 5..9], &[1.0, 0.5])), "One. Two.");
         assert_eq!(best("One. Two.", &[0..4, 5..9], &[0.0, 0.5]), 0..9);
