@@ -203,7 +203,7 @@ fn saved_job(root: &Path) -> toml::Table {
 fn inputs(input: Option<toml::Value>, collection: &Collection) -> Vec<String> {
     let all = match &input {
         Some(toml::Value::Array(all)) => all.iter().collect(),
-        other => other.into_iter().collect::<Vec<_>>(),
+        other => other.iter().collect::<Vec<_>>(),
     };
     let added = collection.generations.iter().flat_map(|generation| &generation.input);
     let names = all.into_iter().filter_map(toml::Value::as_str).chain(added.map(String::as_str));

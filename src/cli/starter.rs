@@ -115,8 +115,8 @@ impl Starter {
                 rows.push(("names", row.to_owned()));
             }
         }
-        let has_text = |word: &&str| formats::named(word).is_some_and(|format| !format.is_counts);
-        if asked.corpus.counts.is_none() && preview.formats.iter().any(|word| has_text(&word)) {
+        let has_text = |word: &str| formats::named(word).is_some_and(|format| !format.is_counts);
+        if asked.corpus.counts.is_none() && preview.formats.iter().any(|word| has_text(word)) {
             template.set("corpus.snippets", "passage")?;
         }
         rows.push(("topics", sizes(&mut template, &preview, args, path)?));

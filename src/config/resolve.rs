@@ -387,7 +387,7 @@ impl Values {
             ["source_id", "group_id"].contains(&name) || columns.iter().any(|it| it == name)
         };
         let is_address = link.starts_with("https://") || link.starts_with("http://");
-        if !link.is_empty() && !(is_address && placeholders(&link).all(is_known)) {
+        if !(link.is_empty() || is_address && placeholders(&link).all(is_known)) {
             source.refuse(
                 "output.link",
                 "an address that begins with https:// or http://, with {source_id}, {group_id} or a column of \
