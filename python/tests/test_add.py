@@ -26,7 +26,7 @@ def test_texts_follow_those_that_were_there(grown):
     assert grown.topics["top_terms"] == topics["top_terms"]
     last = grown.documents.slice(100)
     assert last["source_id"].to_pylist() == ["100", "101"]
-    assert last["year"].to_pylist() == ["2001", "2009"]
+    assert last["year"].to_pylist() == [2001, 2009]
     assert "102 documents" in repr(grown)
 
 

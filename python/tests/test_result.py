@@ -34,7 +34,7 @@ def test_each_backend_has_the_same_rows(result):
         assert [len(other.table(name)) for name in other.tables] == [
             table["rows"] for table in other.manifest["tables"].values()
         ]
-    assert list(result.documents["year"][:3]) == ["1990", "1991", "1992"]
+    assert list(result.documents["year"][:3]) == [1990, 1991, 1992]
 
 
 def test_an_unknown_table_or_backend_is_refused(result):

@@ -10,11 +10,13 @@ pub(super) const DRIFT_GROUPS: usize = 20;
 /// Nearest topics of each.
 pub(super) const NEAREST: usize = 6;
 /// Terms, with those that no topic shows.
-pub(super) const MOST_TERMS: usize = 12_000;
+pub(super) const MOST_TERMS: usize = 8_000;
 /// Topics with most of a term's uses.
 pub(super) const MOST_HOLDERS: usize = 3;
 /// The share of a term's uses that such a topic has at least.
 pub(super) const LEAST_HELD: f64 = 0.05;
+/// Pairs of a topic and a value in a trend whose shares have intervals.
+pub(super) const MOST_INTERVALS: usize = 20_000;
 /// Topics of a document.
 pub(super) const DOCUMENT_TOPICS: usize = 4;
 /// Names of input files.
@@ -43,8 +45,8 @@ impl Bounds {
         let share = |budget: usize| budget / topics.max(1);
         Self {
             terms: share(30_000).clamp(10, 30),
-            documents: share(4_000).clamp(5, 20),
-            passages: share(1_500).clamp(2, 20),
+            documents: share(2_000).clamp(5, 20),
+            passages: share(750).clamp(2, 20),
         }
     }
 }
@@ -78,8 +80,8 @@ mod tests {
             (bounds.terms, bounds.documents, bounds.passages)
         };
         assert_eq!(shown(0), (30, 20, 20));
-        assert_eq!(shown(200), (30, 20, 7));
-        assert_eq!(shown(300), (30, 13, 5));
+        assert_eq!(shown(100), (30, 20, 7));
+        assert_eq!(shown(300), (30, 6, 2));
         assert_eq!(shown(2000), (15, 5, 2));
         assert_eq!(shown(65_535), (10, 5, 2));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::Column;
-use super::bounds::{NAME_CHARS, clip};
+use super::bounds::{MOST_INTERVALS, NAME_CHARS, clip};
 use super::data::Trend;
 use crate::failure::Failure;
 use crate::tables::records::records;
@@ -89,8 +89,8 @@ fn trend(name: &str, column: Vec<OfValue>, topics: usize) -> Trend {
         tokens: named.iter().map(|it| it[0].tokens).collect(),
         others: unnamed as usize,
         without,
+        intervals: if topics * named.len() > MOST_INTERVALS { Vec::new() } else { intervals },
         shares,
-        intervals,
     }
 }
 

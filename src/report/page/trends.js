@@ -20,15 +20,15 @@ function joinedIn(trend) {
   return (before, after) => timeOf(before.value)[1](before.x) >= after.x;
 }
 
-/** The shares of a topic by value, with the ends of their 95 % intervals: those of a single document, and of several topics, have none. */
+/** The shares of a topic by value, with the ends of their 95 % intervals: those of a single document, of several topics, and in a page with many topics and values, have none. */
 function trendPoints(topic, trend) {
-  const isAlone = !membersOf(topic).length;
+  const hasIntervals = trend.intervals.length > 0 && !membersOf(topic).length;
   let known = 0;
   return trend.values.map((value, i) => {
     const share = trend.shares[topic.number][i] / 1e6;
     const documents = trend.documents[i];
-    const [below, above] = share && isAlone ? trend.intervals[topic.number].slice(known, known += 2) : [0, 0];
-    const ends = documents > 1 && isAlone ? { low: share * (1 - below / 1000), high: share * (1 + above / 1000) } : {};
+    const [below, above] = share && hasIntervals ? trend.intervals[topic.number].slice(known, known += 2) : [0, 0];
+    const ends = documents > 1 && hasIntervals ? { low: share * (1 - below / 1000), high: share * (1 + above / 1000) } : {};
     return { x: placeOf(trend, i), y: share, value, documents, ...ends };
   });
 }
