@@ -115,7 +115,9 @@ impl Starter {
                 rows.push(("names", row.to_owned()));
             }
         }
-        let has_text = |word: &str| formats::named(word).is_some_and(|format| !format.is_counts);
+        let has_text = |word: &str| {
+            formats::named(word).is_some_and(|format| !format.is_counts && !format.takes("htrc"))
+        };
         if asked.corpus.counts.is_none() && preview.formats.iter().any(|word| has_text(word)) {
             template.set("corpus.snippets", "passage")?;
         }

@@ -32,7 +32,8 @@ use crate::failure::Failure;
 use crate::grow::forget_all;
 use crate::observe::summary::{IngestSummary, ProjectSummary, Summary};
 use crate::tables::output::{MANIFEST, REPORT, is_gone};
-use crate::tables::{FileMetadata, Manifest, TABLES};
+use crate::tables::topic_names::TopicNameRow;
+use crate::tables::{FileMetadata, Manifest, Row, TABLES};
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::input::identify;
 use corpus::sample::SampleRule;
@@ -46,6 +47,10 @@ use mesh::spawn::launch_name;
 use mesh::{ClusterError, ClusterSettings};
 use model::Model;
 use store::is_remote;
+
+/// The warning that a run makes other topics than those that were named.
+const NAMES_LEAVE: &str = "the names of topics (topic_names) were removed with the topics: pass the file to `topicmill \
+    report OUT --names FILE` again if they are the same";
 
 /// The file that names the launch that removed old results.
 const CLEARED: &str = "logs/overwritten";
@@ -204,6 +209,9 @@ impl Run<'_> {
         if self.stages.ingests() {
             if job.synth.is_none() {
                 identify(&job.corpus)?;
+            }
+            if output.is_published(TopicNameRow::SPEC.name)? {
+                self.process.warn(NAMES_LEAVE.to_owned());
             }
             // A damaged one is made again.
             if let Ok(collection) = Collection::read(output.local_root(&[COLLECTION_FILE])?) {

@@ -101,10 +101,17 @@ fn views_of(stands: impl Fn(&str) -> bool) -> String {
     );
     for table in TABLES.iter().filter(|table| stands(table.name)) {
         let name = table.name;
-        let named = name == "topics" && stands("topic_names");
-        let names = if named { " LEFT JOIN topic_names USING (topic)" } else { "" };
+        // `name` is a column of other tables, which are joined with this one.
+        let [columns, names] = if name == "topics" && stands("topic_names") {
+            [
+                "t.*, n.name AS topic_name, coalesce(n.hidden, false) AS hidden, n.merged_into",
+                " t LEFT JOIN topic_names n USING (topic)",
+            ]
+        } else {
+            ["*", ""]
+        };
         sql.push_str(&format!(
-            "CREATE OR REPLACE VIEW {name} AS SELECT * FROM '{name}/*.parquet'{names};\n"
+            "CREATE OR REPLACE VIEW {name} AS SELECT {columns} FROM '{name}/*.parquet'{names};\n"
         ));
     }
     for (comment, needs, view) in &STATEMENTS {
@@ -123,7 +130,7 @@ mod tests {
     fn views_need_only_tables_that_stand() {
         let all = views_of(|_| true);
         assert_eq!(all.matches("CREATE OR REPLACE VIEW").count(), 27);
-        assert!(all.contains("'topics/*.parquet' LEFT JOIN topic_names USING (topic);"));
+        assert!(all.contains("'topics/*.parquet' t LEFT JOIN topic_names n USING (topic);"));
         let trained = views_of(|table| ["topics", "topic_terms"].contains(&table));
         assert_eq!(trained.matches("CREATE OR REPLACE VIEW").count(), 3);
         assert!(trained.contains("FROM 'topic_terms/*.parquet'"));

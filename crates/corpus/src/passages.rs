@@ -8,6 +8,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// Maximum number of characters in a passage.
 pub const PASSAGE_CHARS: usize = 300;
+/// Maximum number of words that are marked together.
+const TERM_WORDS: usize = 4;
 /// Number of characters in a part of a sentence that is longer than a passage.
 const PART_CHARS: usize = PASSAGE_CHARS / 3;
 
@@ -82,25 +84,26 @@ pub fn shown(text: &str, passage: Range<usize>) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the distinct words of a passage that are marked, in their order. A word is also marked if it is, with the next one,
-/// two words that are.
+/// Returns the distinct words of a passage that are marked, in their order. Up to `TERM_WORDS` words are one if they are
+/// marked together, and none of them alone: a phrase, or in Chinese a word.
 pub fn marked(passage: &str, mut is_marked: impl FnMut(&str) -> bool) -> Vec<String> {
     let words: Vec<(usize, &str)> = passage.unicode_word_indices().collect();
     let mut marked: Vec<String> = Vec::new();
-    let mut mark = |word: &str| {
-        if !marked.iter().any(|other| other == word) {
-            marked.push(word.to_owned());
-        }
-    };
-    for (place, &(at, word)) in words.iter().enumerate() {
-        if is_marked(word) {
-            mark(word);
-        } else if let Some(&(next, other)) = words.get(place + 1)
-            && !is_marked(other)
-            && is_marked(&passage[at..next + other.len()])
-        {
-            mark(word);
-            mark(other);
+    for (place, &(start, _)) in words.iter().enumerate() {
+        let later = words[place..].iter().take(TERM_WORDS).enumerate();
+        for (more, &(at, word)) in later {
+            if more > 0 && is_marked(word) {
+                break;
+            }
+            let together = &passage[start..at + word.len()];
+            if is_marked(together)
+                && (more < 2 || !is_marked(&passage[words[place + 1].0..at + word.len()]))
+            {
+                if !marked.iter().any(|other| other == together) {
+                    marked.push(together.to_owned());
+                }
+                break;
+            }
         }
     }
     marked
@@ -185,9 +188,11 @@ mod tests {
     }
 
     #[test]
-    fn marked_words_are_those_that_are_said_alone_or_with_the_next() {
-        let is_marked = |words: &str| ["War", "Los Angeles"].contains(&words);
-        let found = marked("War in Los Angeles; the war, the War's end", is_marked);
-        assert_eq!(found, ["War", "Los", "Angeles"]);
+    fn marked_words_are_those_that_are_said_alone_or_together() {
+        let is_marked = |words: &str| {
+            words == "War" || words.contains("Los Angeles") || words.contains("火车站")
+        };
+        let found = marked("War in Los Angeles; the war, the War's end. 在火车站。", is_marked);
+        assert_eq!(found, ["War", "Los Angeles", "火车站"]);
     }
 }

@@ -46,8 +46,14 @@ function documentTable(caption, rows) {
 
 /** A passage with its words marked, two lines of it until it is opened. */
 function passageOf(passage, words) {
-  const escaped = d3.sort(words, (word) => -word.length).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  const found = escaped.length ? passage.split(new RegExp(`(?<![\\p{L}\\p{M}\\p{N}])(${escaped.join("|")})(?![\\p{L}\\p{M}\\p{N}])`, "u")) : [passage];
+  // Words of scripts without spaces have no bounds.
+  const unspaced = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/u;
+  const pattern = (word) => {
+    const text = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    return unspaced.test(word) ? text : `(?<![\\p{L}\\p{M}\\p{N}])${text}(?![\\p{L}\\p{M}\\p{N}])`;
+  };
+  const patterns = d3.sort(words, (word) => -word.length).map(pattern);
+  const found = patterns.length ? passage.split(new RegExp(`(${patterns.join("|")})`, "u")) : [passage];
   return h("details", { class: "passage" }, h("summary", {}, h("span", {}, found.map((text, i) => (i % 2 ? h("mark", {}, text) : text)))));
 }
 
