@@ -130,7 +130,7 @@ impl TypeFinder {
         }
     }
 
-    /// Returns what is known, as numbers to be added to those of others.
+    /// Returns counts that workers add up, place by place.
     pub fn to_sums(&self) -> Vec<i64> {
         self.0.as_flattened().iter().map(|&flag| i64::from(flag)).collect()
     }
