@@ -30,7 +30,9 @@ mod run;
 mod starter;
 mod status;
 mod summary;
+mod sweep;
 mod synth;
+mod take;
 mod topics;
 mod verify;
 
@@ -99,6 +101,8 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Verify(args) => verify::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Status(args) => status::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
+        Command::Take(args) => take::run(&args),
         Command::Synth(args) => synth::run(&args),
         Command::Completions(args) => command::completions(&args),
     }

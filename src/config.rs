@@ -228,6 +228,11 @@ impl Job {
         if infer.is_some() && *rollups { columns } else { Vec::new() }
     }
 
+    /// Returns the seed by which documents are sampled, held out, and split into halves to be scored.
+    pub(crate) fn sample_seed(&self) -> u64 {
+        self.sample.seed.unwrap_or(self.model.seed)
+    }
+
     /// Whether the job file is in its own output folder, so that `--overwrite` would remove it.
     pub(crate) fn is_of_its_output(&self) -> bool {
         absolute(&self.path) == absolute(&self.output.path.join(JOB_FILE))
@@ -286,7 +291,8 @@ impl Job {
             self.corpus.htrc.section = SectionSize::Volume;
         }
         if self.model_from.is_some() {
-            self.sample = SampleSettings { size: SampleSize::Fraction(0.0), held_out: 0.0 };
+            self.sample =
+                SampleSettings { size: SampleSize::Fraction(0.0), held_out: 0.0, seed: None };
         }
         if self.model.alpha.is_none() {
             self.model.alpha = values.get::<Option<f64>>("model.alpha_sum").map(Alpha::Sum);

@@ -44,6 +44,8 @@ pub mod result;
 
 pub mod grow;
 
+pub mod sweep;
+
 pub mod plan;
 
 pub mod export;

@@ -77,6 +77,10 @@ tables! {
     pub(crate) labels LabelRow;
     pub(crate) phrases PhraseRow;
     pub(crate) predictions PredictionRow;
+    pub(crate) sweep SweepRow;
+    pub(crate) sweep_matches SweepMatchRow;
+    pub(crate) sweep_sizes SweepSizeRow;
+    pub(crate) sweep_topics SweepTopicRow;
     pub(crate) topic_changes TopicChangeRow;
     pub(crate) topic_concentration TopicConcentrationRow summed;
     pub(crate) topic_correlations TopicCorrelationRow summed;

@@ -23,9 +23,6 @@ pub(crate) struct StarterArgs {
     /// Folders, files and globs; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
     pub(crate) input: Vec<String>,
-    /// Number of topics [default: 50; with fewer than 500 documents, one per 10 documents, at least 5]
-    #[arg(long, value_name = "K", value_parser = value_parser!(u32).range(1..=65_535))]
-    pub(crate) topics: Option<u32>,
     /// Column or key with the text; may be repeated to join several [default: detected]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) text: Vec<String>,
@@ -44,6 +41,14 @@ pub(crate) struct StarterArgs {
     /// Set any other key of the job, as in `--set train.passes=5`; may be repeated
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub(crate) set: Vec<String>,
+}
+
+/// The number of topics of a new job.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct TopicNumberArgs {
+    /// Number of topics [default: 50; with fewer than 500 documents, one per 10 documents, at least 5]
+    #[arg(long, value_name = "K", value_parser = value_parser!(u32).range(1..=65_535))]
+    pub(crate) topics: Option<u32>,
 }
 
 /// How a job that a subcommand has written is run: in this process.
@@ -75,6 +80,8 @@ pub(crate) struct HereArgs {
 pub(crate) struct TopicsArgs {
     #[command(flatten)]
     pub(crate) starter: StarterArgs,
+    #[command(flatten)]
+    pub(crate) number: TopicNumberArgs,
     /// The folder of the result; the job is written beside it, as FOLDER.toml
     #[arg(short, long, value_name = "FOLDER", default_value = "topics-out")]
     pub(crate) output: PathBuf,
@@ -87,6 +94,8 @@ pub(crate) struct TopicsArgs {
 pub(crate) struct NewArgs {
     #[command(flatten)]
     pub(crate) starter: StarterArgs,
+    #[command(flatten)]
+    pub(crate) number: TopicNumberArgs,
     /// The job file to write; its result goes to a folder of this name without `.toml`
     #[arg(short, long, value_name = "FILE", default_value = "topics-out.toml")]
     pub(crate) output: PathBuf,

@@ -19,6 +19,8 @@ use super::project_stream::{self, ProjectArgs};
 use super::remove::{self, RemoveArgs};
 use super::report::{self, ReportArgs};
 use super::retrain::{self, RetrainArgs};
+use super::sweep::{self, SweepArgs};
+use super::take::{self, TakeArgs};
 
 /// The version, and the build, which all processes of a run must share.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (build ", env!("TOPICMILL_BUILD"), ")");
@@ -99,6 +101,12 @@ pub(crate) enum Command {
     /// Measure a job's model, or an external one, on documents of its collection
     #[command(after_help = evaluate::EXAMPLES)]
     Evaluate(EvaluateArgs),
+    /// Train several numbers of topics with several seeds, and compare them
+    #[command(after_help = sweep::EXAMPLES)]
+    Sweep(SweepArgs),
+    /// Make a result of one model of a sweep: infer the topics of all documents
+    #[command(after_help = take::EXAMPLES)]
+    Take(TakeArgs),
     /// Run a job on the hosts of a host file; restart it when a process is lost
     #[command(after_help = launch::EXAMPLES)]
     Launch(LaunchArgs),

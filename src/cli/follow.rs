@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -336,7 +336,7 @@ impl Follower<'_> {
         let json = serde_json::to_vec(&paths).expect("texts are JSON");
         store::write(&self.list, &json).map_err(Failure::io(&self.list))?;
         let _deferral = Deferral::begin();
-        let ended = self.command().and_then(spawn::output);
+        let ended = self.command().and_then(|command| spawn::output(command, Stdio::piped()));
         let ended = ended.map_err(|error| Failure::from(error).context("topicmill add"))?;
         let said = String::from_utf8_lossy(&ended.stderr);
         let code = ended.status.code().unwrap_or(Exit::Killed as i32);

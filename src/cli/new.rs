@@ -17,7 +17,7 @@ pub(super) fn run(args: &NewArgs) -> Result<(), Failure> {
         return Err(Failure::usage(message).help(format!("--output {}", named.display())));
     }
     let output = path.with_extension("");
-    let starter = Starter::new(&args.starter, path, &output, args.overwrite)?;
+    let starter = Starter::new(&args.starter, args.number.topics, path, &output, args.overwrite)?;
     write_beside(path, starter.text.as_bytes(), args.overwrite)?;
     super::say(&plan::rows(&starter.rows));
     let path = path.display();

@@ -59,11 +59,12 @@ impl Starter {
     /// A flag is wrong; the input cannot be read or modelled.
     pub(super) fn new(
         args: &StarterArgs,
+        topics: Option<u32>,
         path: &Path,
         output: &Path,
         overwrite: bool,
     ) -> Result<Self, Failure> {
-        let mut template = asked(args, path, output, overwrite)?;
+        let mut template = asked(args, topics, path, output, overwrite)?;
         let mut textless = BTreeMap::new();
         let (asked, mut preview) = loop {
             let asked = template.job(path)?;
@@ -121,7 +122,7 @@ impl Starter {
         if asked.corpus.counts.is_none() && preview.formats.iter().any(|word| has_text(word)) {
             template.set("corpus.snippets", "passage")?;
         }
-        rows.push(("topics", sizes(&mut template, &preview, args, path)?));
+        rows.push(("topics", sizes(&mut template, &preview, topics, path)?));
         let counted = template.job(path)?;
         preview.count_tokens(&counted)?;
         rows.extend(stop_words_row(&counted, &preview.survey)?);
@@ -177,6 +178,7 @@ fn correct(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bo
 /// Returns the keys that the flags set.
 fn asked(
     args: &StarterArgs,
+    topics: Option<u32>,
     path: &Path,
     output: &Path,
     overwrite: bool,
@@ -214,7 +216,7 @@ fn asked(
         let lists: Vec<String> = args.stop_words.iter().map(from_here).collect();
         template.set("vocabulary.stop_words", lists)?;
     }
-    match args.topics {
+    match topics {
         Some(topics) => template.set("model.topics", i64::from(topics))?,
         None if template.is_settled("model.topics") || template.names("corpus.labels") => {}
         None => template.set("model.topics", topics_of_start(&template, path).unwrap_or(1))?,
@@ -306,7 +308,7 @@ fn set_sections(
 fn sizes(
     template: &mut Template,
     preview: &Preview,
-    args: &StarterArgs,
+    topics: Option<u32>,
     path: &Path,
 ) -> Result<String, Failure> {
     let documents = preview.survey.documents;
@@ -323,11 +325,15 @@ fn sizes(
         return Ok("one for each label (corpus.labels)".to_owned());
     }
     let usual = (documents / DOCUMENTS_PER_TOPIC).clamp(LEAST_TOPICS, TOPICS);
-    let topics = args.topics.map_or(usual, u64::from);
+    let remark = match topics {
+        None => ", for want of a better number; `topicmill sweep` compares several",
+        Some(topics) if u64::from(topics) > documents => ", more than there are documents",
+        Some(_) => "",
+    };
+    let topics = topics.map_or(usual, u64::from);
     template.set("model.topics", topics as i64)?;
     template.remark("model.topics", "More topics are narrower.");
-    let too_many = if topics > documents { ", more than there are documents" } else { "" };
-    Ok(format!("{}{too_many}", figures::grouped(topics)))
+    Ok(format!("{}{remark}", figures::grouped(topics)))
 }
 
 /// Returns where the job for a result is written: beside the folder, or here for an object store.

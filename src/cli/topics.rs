@@ -20,7 +20,8 @@ pub(super) fn run(args: &TopicsArgs) -> Result<(), Failure> {
     let output = named(&args.output);
     let path = job_file(&output);
     check_free(&output, args.start.overwrite)?;
-    let starter = Starter::new(&args.starter, &path, &output, args.start.overwrite)?;
+    let starter =
+        Starter::new(&args.starter, args.number.topics, &path, &output, args.start.overwrite)?;
     if !args.start.overwrite {
         refuse_other_job(&starter.job)?;
     }

@@ -157,7 +157,7 @@ impl Evaluation {
         barrier(worker);
         // If the output was complete, the others have no folder to write to.
         process.join(worker)?;
-        let mut measures = measures(settings, job.model.seed);
+        let mut measures = measures(settings, job.sample_seed());
         if !measures.is_empty() {
             let shards = Shards { evaluation: self, collection, metadata };
             let seen = shards.score(worker, &chosen, model, &mut measures)?;
@@ -199,7 +199,7 @@ impl Evaluation {
         splits: Option<&'a Splits>,
     ) -> Result<Chosen<'a>, Failure> {
         let job = &self.run.job;
-        let chosen = Chosen::new(splits.zip(job.evaluate.split), job.model.seed);
+        let chosen = Chosen::new(splits.zip(job.evaluate.split), job.sample_seed());
         match job.evaluate.documents {
             0 => Ok(chosen),
             most => chosen.at_most(worker, most, self, collection),

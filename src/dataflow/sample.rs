@@ -87,7 +87,7 @@ pub(crate) fn sample_rule(
     shared: &SampleShared,
     collection: &Collection,
 ) -> Result<SampleRule, Failure> {
-    let (settings, seed) = (&process.job.sample, process.job.model.seed);
+    let (settings, seed) = (&process.job.sample, process.job.sample_seed());
     if let Some(SampledDocuments { documents, bound }) = collection.sampled {
         return Ok(SampleRule::new(settings, seed, bound).of_first(documents));
     }

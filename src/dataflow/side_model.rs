@@ -167,7 +167,8 @@ mod tests {
 
     #[test]
     fn documents_without_labels_are_not_those_that_are_wanted() {
-        let settings = SampleSettings { size: SampleSize::Fraction(1.0), held_out: 0.0 };
+        let settings =
+            SampleSettings { size: SampleSize::Fraction(1.0), held_out: 0.0, seed: None };
         let rule = SampleRule::new(&settings, 1, u64::MAX);
         let considered = |documents: &[u64]| {
             let collection = Collection {

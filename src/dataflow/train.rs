@@ -207,7 +207,7 @@ impl<'a> TrainWorker<'a> {
     /// Returns the held-out score of the model with φ published with `eta`.
     fn score(&mut self, eta: f64) -> Result<Completion, Failure> {
         let TrainPlan { process, model, sample, .. } = self.steps.plan;
-        let (seed, held_out) = (process.job.model.seed, &sample.held_out);
+        let (seed, held_out) = (process.job.sample_seed(), &sample.held_out);
         let priors = publish::published_priors(&self.steps.progress.priors, eta);
         let (mut completer, mut mine) = (Completer::default(), Completion::default());
         for number in 0..held_out.count() {

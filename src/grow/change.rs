@@ -265,7 +265,7 @@ impl GrowingResult {
         let mut smallest = SmallestKeys::new(wanted);
         OpenedResult::at(&self.result).for_each_document(Columns::Status, |number, document| {
             if document.status.has_terms() && document.duplicate_of.is_none() {
-                smallest.add(SampleRule::key(job.model.seed, number));
+                smallest.add(SampleRule::key(job.sample_seed(), number));
             }
             Ok(())
         })?;

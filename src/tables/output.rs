@@ -31,8 +31,13 @@ pub(crate) use view::{View, Wanted, exists};
 
 /// The report on the result.
 pub(crate) const REPORT: &str = "report.html";
+/// The page of a sweep.
+pub(crate) const SWEEP_PAGE: &str = "sweep.html";
 /// The folder of what processes report about their run; not part of the result.
 pub(crate) const LOGS: &str = "logs";
+
+/// The folder of a sweep's models.
+pub(crate) const MODELS: &str = "models";
 
 /// The folder of drafts in `_temporary`.
 const DRAFTS: &str = "drafts";
@@ -41,13 +46,13 @@ const DRAFTS: &str = "drafts";
 pub(crate) const NOTES_FOLDER: &str = "corpus/projected";
 
 /// Folders beside the tables whose whole content is topicmill's.
-const FOLDERS: [&str; 5] = ["corpus", "model", "checkpoints", LOGS, TEMPORARY];
+const FOLDERS: [&str; 6] = ["corpus", "model", "checkpoints", MODELS, LOGS, TEMPORARY];
 /// Files that the process that wrote them reads again: if the output is in an object store, it keeps their copies.
 const READ_AGAIN: [&str; 2] = ["corpus/", "model/"];
 /// The file of a finished result that contains its job.
 pub(crate) const JOB_FILE: &str = "job.toml";
 /// Files at the root.
-const FILES: [&str; 6] = [SUCCESS, MANIFEST, JOB_FILE, "views.sql", REPORT, LOCK];
+const FILES: [&str; 7] = [SUCCESS, MANIFEST, JOB_FILE, "views.sql", REPORT, SWEEP_PAGE, LOCK];
 
 /// An output folder. The process of a run that [`lead`](Self::lead)s it holds the lock.
 pub struct Output {

@@ -193,7 +193,7 @@ fn write_documents(folder: &Path, size: SampleSize, apart: usize) -> Terms {
     std::fs::write(folder.join("job.toml"), job).unwrap();
     let mut keys = SmallestKeys::new(150);
     (0..300).for_each(|document| keys.add(SampleRule::key(1, document)));
-    let settings = SampleSettings { size, held_out: 0.1 };
+    let settings = SampleSettings { size, held_out: 0.1, seed: None };
     let rule = SampleRule::new(&settings, 1, keys.bound());
     let (mut lines, mut seen) = (String::new(), [0, 0]);
     let mut terms = [BTreeSet::new(), BTreeSet::new()];

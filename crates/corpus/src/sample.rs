@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     fn settings(size: SampleSize, held_out: f64) -> SampleSettings {
-        SampleSettings { size, held_out }
+        SampleSettings { size, held_out, seed: None }
     }
 
     #[test]

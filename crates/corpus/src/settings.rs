@@ -401,4 +401,6 @@ pub struct SampleSettings {
     pub size: SampleSize,
     /// The share of the sample that is never trained on.
     pub held_out: f64,
+    /// The seed of its draw, if it is not that of everything else.
+    pub seed: Option<u64>,
 }

@@ -19,6 +19,7 @@ pub mod left_to_right;
 pub mod map;
 pub mod matching;
 pub mod relevance;
+pub mod topic_number;
 
 use crate::model::published::PublishedTopic;
 

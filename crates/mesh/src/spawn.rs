@@ -48,14 +48,14 @@ pub fn run(
     Family::run((0..processes).map(member).collect(), watch, interrupts)
 }
 
-/// Runs one process of this program until it ends, and returns its output. It should call [`follow_parent`]; a signal
-/// that this process [defers](super::interrupt::Deferral) is passed on to it.
+/// Runs one process of this program until it ends, and returns its output, of which standard error goes to `stderr`. It
+/// should call [`follow_parent`]; a signal that this process [defers](super::interrupt::Deferral) is passed on to it.
 ///
 /// # Errors
 /// It cannot be started, or its output cannot be read.
-pub fn output(mut command: Command) -> io::Result<Output> {
+pub fn output(mut command: Command, stderr: Stdio) -> io::Result<Output> {
     command.env(VariableNames::get().follow_parent, "1").process_group(0);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
     let mut child = command.spawn()?;
     let mut life_line = child.stdin.take();
     let has_ended = AtomicBool::new(false);

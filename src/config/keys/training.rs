@@ -160,6 +160,9 @@ pub(super) const SAMPLE: Section = rows! {
     /// measured.
     // 4,000 of 200,000 documents give the figure three digits.
     held_out: Real(PART), Default(0.02);
+    /// The seed by which documents are sampled, held out and, when they are scored, split into halves; `"auto"` is
+    /// `model.seed`. Models with the same one can be compared document by document.
+    seed: Or(AUTO, &Whole(0, i64::MAX as u64)), Default("auto");
 };
 
 pub(super) const MODEL: Section = rows! {

@@ -1,0 +1,317 @@
+//! `topicmill sweep INPUT|JOB`: one ingest, models of several numbers of topics and seeds, and their comparison.
+//!
+//! Each model is trained, and then evaluated, by a process of its own: a failure ends that process only, and its memory
+//! returns to the system. What is complete is not made again, so a sweep that was killed goes on where it was.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use clap::{Args, value_parser};
+use serde::Serialize;
+
+use super::args::{HereArgs, StarterArgs};
+use super::beside::{named, write_beside};
+use super::machine::cores;
+use super::pictures::table;
+use super::starter::{Starter, job_file};
+use super::topics::check_free;
+use super::{Exit, Failure, figures, plan};
+use crate::config::Job;
+use crate::sweep::{Measured, SweptModel, SweptModels};
+use crate::tables::output::{JOB_FILE, MODELS, Output, SWEEP_PAGE};
+use crate::tables::records::rows;
+use crate::tables::sweep::SweepRow;
+use crate::tables::sweep_sizes::SweepSizeRow;
+use corpus::collection::{COLLECTION_FILE, Collection};
+use mesh::interrupt::{self, Deferral, Words};
+use mesh::{guard, spawn};
+use store::is_remote;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  topicmill sweep articles.csv --topics 20,50,100,200
+  topicmill sweep jobs/newsgroups.toml --topics 20,50,100 --seeds 5 --output out/sweep
+  topicmill sweep texts/ --parallel 2 -w 8
+  topicmill take out/sweep 100/2                        all documents, with that model
+
+Ingests once, trains every number of topics with every seed on the same documents, and scores the
+same held-out ones. Writes the tables sweep, sweep_sizes, sweep_topics and sweep_matches, and
+sweep.html. No document is projected. A sweep that was killed goes on with the same command; with
+more numbers or seeds, only what is new is trained. docs/SWEEP.md says how to read it.";
+
+/// Flags of sweep.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    pub(crate) starter: StarterArgs,
+    /// Numbers of topics to compare
+    #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "10,20,50,100,200")]
+    #[arg(value_parser = value_parser!(u32).range(1..=65_535))]
+    pub(crate) topics: Vec<u32>,
+    /// Models of each number, with as many seeds: the job's and those that follow it
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(value_parser = value_parser!(u64).range(1..=1000))]
+    pub(crate) seeds: u64,
+    /// The folder of the sweep
+    #[arg(short, long, value_name = "FOLDER", default_value = "sweep-out")]
+    pub(crate) output: PathBuf,
+    /// Train this many models at a time, which share the threads
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = value_parser!(u64).range(1..=1000))]
+    pub(crate) parallel: u64,
+    #[command(flatten)]
+    pub(crate) here: HereArgs,
+    /// Replace a sweep of a different configuration, instead of refusing to run
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+/// The messages for signals.
+const SIGNAL_WORDS: Words = Words {
+    deferred: "stopping at the next point from which the sweep can resume",
+    ended: "rerun the same command to resume",
+};
+
+/// Trains and compares the models of a sweep.
+///
+/// # Errors
+/// The flags or the job are wrong; the input cannot be read or modelled; the output is another's; any error that ends a
+/// run.
+pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
+    let root = named(&args.output);
+    if is_remote(&root) {
+        let message = format!("--output {}: must be a folder on this machine", root.display());
+        return Err(Failure::usage(message));
+    }
+    let job = job(args, &root)?;
+    let models = SweptModels::new(&job, &args.topics, args.seeds)?;
+    interrupt::set_words(SIGNAL_WORDS);
+    let sweep = Sweep { args, root, job, models };
+    sweep.make()
+}
+
+/// Returns the job of the sweep, which is written beside it if it was made of flags.
+fn job(args: &SweepArgs, root: &Path) -> Result<Job, Failure> {
+    let starter = &args.starter;
+    let is_job = |name: &str| {
+        let path = Path::new(name);
+        path.extension().is_some_and(|ending| ending == "toml") || path.join(JOB_FILE).is_file()
+    };
+    if let [name] = &starter.input[..]
+        && is_job(name)
+    {
+        let of_input = !starter.text.is_empty()
+            || !starter.stop_words.is_empty()
+            || starter.id.is_some()
+            || starter.language.is_some();
+        if of_input {
+            let message =
+                format!("{name}: the job says how its input is read; set keys with --set");
+            return Err(Failure::usage(message));
+        }
+        let seed = starter.seed.map(|seed| format!("model.seed={seed}"));
+        let sets: Vec<String> = starter.set.iter().cloned().chain(seed).collect();
+        return Job::load(Path::new(name), &sets);
+    }
+    let path = job_file(root);
+    check_free(root, args.overwrite)?;
+    let first = args.topics.iter().min().copied();
+    let made = Starter::new(starter, first, &path, root, args.overwrite)?;
+    write_beside(&path, made.text.as_bytes(), args.overwrite)?;
+    if !args.here.quiet {
+        // The number of topics is that of the first model only.
+        let rows: Vec<_> = made.rows.into_iter().filter(|(name, _)| *name != "topics").collect();
+        super::say(&plan::rows(&rows));
+    }
+    Ok(made.job)
+}
+
+/// A sweep that is being made.
+struct Sweep<'a> {
+    args: &'a SweepArgs,
+    root: PathBuf,
+    job: Job,
+    models: SweptModels,
+}
+
+/// A finished sweep, for `--json`.
+#[derive(Serialize)]
+struct SweepSummary<'a> {
+    output: &'a Path,
+    models: &'a [SweepRow],
+    sizes: &'a [SweepSizeRow],
+    advice: String,
+}
+
+impl Sweep<'_> {
+    fn make(&self) -> Result<(), Failure> {
+        let output = Output::lead(&*self.root)?;
+        if self.args.overwrite {
+            output.clear_all()?;
+        }
+        if self.models.are_complete(&output, &self.job)? {
+            return self.show();
+        }
+        self.models.refuse_other(&output, &self.job)?;
+        output.reopen()?;
+        output.write_atomic(JOB_FILE, self.job.resolved_toml().as_bytes())?;
+        let output = self.ingest(output)?;
+        let collection = Collection::read(&self.root)?;
+        self.models.check_terms(&collection)?;
+        self.train()?;
+        let measured = Measured::read(&self.root, self.models.all(), self.threads())?;
+        self.models.write(&output, &self.job, &collection, measured)?;
+        drop(output);
+        self.show()
+    }
+
+    fn threads(&self) -> usize {
+        self.args.here.threads.unwrap_or_else(cores)
+    }
+
+    /// Reads the collection, unless it is there.
+    fn ingest(&self, output: Output) -> Result<Output, Failure> {
+        if output.is_published(COLLECTION_FILE)? {
+            return Ok(output);
+        }
+        // The process that ingests holds the lock.
+        drop(output);
+        let path = toml::Value::from(&*self.root.to_string_lossy());
+        self.step("ingest", &[format!("output.path={path}")], self.threads(), &[])?;
+        Output::lead(&*self.root)
+    }
+
+    /// Trains and evaluates all models, the smallest first.
+    fn train(&self) -> Result<(), Failure> {
+        let all = self.models.all();
+        let parallel = (self.args.parallel as usize).min(all.len());
+        let threads = (self.threads() / parallel).max(1);
+        let waiting = Mutex::new(all.iter().copied().collect::<VecDeque<_>>());
+        let failed = Mutex::new(None);
+        let lock = |failed: &Mutex<Option<Failure>>, failure| {
+            *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+        };
+        let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        thread::scope(|scope| {
+            for _ in 0..parallel {
+                scope.spawn(|| {
+                    while let Some(model) = next() {
+                        if let Err(failure) = self.make_model(model, threads) {
+                            waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                            lock(&failed, failure);
+                        }
+                    }
+                });
+            }
+        });
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+
+    /// Trains and evaluates a model.
+    fn make_model(&self, model: SweptModel, threads: usize) -> Result<(), Failure> {
+        if !self.args.here.quiet && !self.args.here.json {
+            super::say(&format!("model {model}"));
+        }
+        model.begin(&self.root)?;
+        let mut keys = model.training_keys(&self.job, &self.root);
+        self.step("run", &keys, threads, &[])?;
+        keys.push("evaluate.split=held_out".to_owned());
+        let output = model.evaluation(&self.root);
+        self.step("evaluate", &keys, threads, &["--output".as_ref(), output.as_ref()])
+    }
+
+    /// Runs a subcommand on the sweep's job with other keys, in a process of its own.
+    fn step(
+        &self,
+        subcommand: &str,
+        keys: &[String],
+        threads: usize,
+        others: &[&Path],
+    ) -> Result<(), Failure> {
+        let is_shown = !self.args.here.quiet && !self.args.here.json && self.args.parallel == 1;
+        let program = std::env::current_exe().map_err(|e| Failure::new(Exit::Io, e))?;
+        let mut command = Command::new(program);
+        command.arg(subcommand).arg(format!("-w{threads}"));
+        command.args((!is_shown).then_some("--quiet"));
+        command.args(keys.iter().flat_map(|key| ["--set", key]));
+        command.args(others).arg("--").arg(self.root.join(JOB_FILE));
+        let _deferral = Deferral::begin();
+        let stderr = if is_shown { Stdio::inherit() } else { Stdio::piped() };
+        let ended = spawn::output(command, stderr);
+        let ended = ended.map_err(|error| Failure::from(error).context("topicmill"))?;
+        let code = ended.status.code().unwrap_or(Exit::Killed as i32);
+        super::say(&String::from_utf8_lossy(&ended.stderr));
+        match u8::try_from(code).map_or(Exit::Internal, Exit::of) {
+            _ if code == 0 => Ok(()),
+            // The handler of signals does not report it too.
+            exit @ Exit::Interrupted => guard::fail(mesh::Failure {
+                exit,
+                message: format!("interrupted; {}", SIGNAL_WORDS.ended),
+            }),
+            exit => {
+                let message =
+                    format!("`topicmill {subcommand}` of the sweep ended with {}", ended.status);
+                Err(Failure::message(exit, message).help(SIGNAL_WORDS.ended))
+            }
+        }
+    }
+
+    /// Prints the figures of a finished sweep, and the recommendation.
+    fn show(&self) -> Result<(), Failure> {
+        let here = &self.args.here;
+        let (models, sizes) = (rows::<SweepRow>(&self.root)?, rows::<SweepSizeRow>(&self.root)?);
+        let advice = crate::sweep::advice(&sizes);
+        if here.json {
+            let output = &self.root;
+            return super::print_json(&SweepSummary {
+                output,
+                models: &models,
+                sizes: &sizes,
+                advice,
+            });
+        }
+        if here.quiet {
+            return Ok(());
+        }
+        let text = [size_table(&sizes), "\n".to_owned()];
+        let page = self.root.join(SWEEP_PAGE);
+        let models = format!("{} in {}", models.len(), self.root.join(MODELS).display());
+        let rows = [("advice", advice), ("models", models), ("report", page.display().to_string())];
+        super::print(&(text.concat() + &plan::rows(&rows)))
+    }
+}
+
+/// Returns the figures of each number of topics as a table.
+pub(super) fn size_table(sizes: &[SweepSizeRow]) -> String {
+    let mut table =
+        table(">topics|>held out|>to the best|>NPMI|>exclusivity|>stability|>live|>always there|");
+    let number = |value: Option<f64>, decimals: usize| {
+        value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
+    };
+    let with_error = |value: Option<f64>, error: Option<f64>| match (value, error) {
+        (Some(value), Some(error)) => format!("{value:.3} ± {error:.3}"),
+        (value, _) => number(value, 3),
+    };
+    for row in sizes {
+        table.add_row([
+            figures::grouped(row.topics as u64),
+            with_error(row.log_likelihood_per_token, row.seed_error),
+            with_error(row.difference, row.difference_error),
+            number(row.coherence_npmi, 3),
+            number(row.exclusivity, 2),
+            number(row.stability, 2),
+            number(Some(row.live_topics), 0),
+            number(row.stable_topics, 0),
+            match (row.recommended, row.acceptable) {
+                (true, _) => "recommended",
+                (_, true) => "as good",
+                _ => "",
+            }
+            .to_owned(),
+        ]);
+    }
+    format!("{}\n", table.trim_fmt())
+}

@@ -1,0 +1,93 @@
+//! `topicmill take SWEEP K/SEED`: a result of one model of a sweep.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Failure;
+use super::args::StartArgs;
+use super::beside::{named, write_beside};
+use super::starter::job_file;
+use super::topics::{check_free, refuse_other_job, start};
+use crate::config::{Job, Template};
+use crate::sweep::{SweptModel, link_collection, link_model, models_of};
+use crate::tables::output::{MODELS, Output};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  topicmill take out/sweep 100/2                      the model of 100 topics and seed 2
+  topicmill take out/sweep 100 --output out/hundred   that of the first seed
+
+Infers the topics of all documents with a model of a sweep: nothing is read or trained again. The
+result is like that of `topicmill run`, shares files with the sweep, and stays when the sweep is
+removed. The job is written beside it, as FOLDER.toml: to do this on several hosts, stop here and run
+that job.";
+
+/// Flags of take.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TakeArgs {
+    /// The folder of a sweep
+    #[arg(value_name = "SWEEP")]
+    pub(crate) sweep: PathBuf,
+    /// The model: its number of topics, with or without its seed
+    #[arg(value_name = "K[/SEED]")]
+    pub(crate) model: String,
+    /// The folder of the result [default: that of the sweep with the number of topics and the seed]
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) start: StartArgs,
+}
+
+/// Projects the collection of a sweep with one of its models.
+///
+/// # Errors
+/// There is no such sweep or model; the output belongs to another job; any error that ends a run.
+pub(super) fn run(args: &TakeArgs) -> Result<(), Failure> {
+    let sweep = named(&args.sweep);
+    super::existing_output(&sweep)?;
+    let models = models_of(&sweep)?;
+    let model = chosen(&models, &args.model).ok_or_else(|| {
+        let names: Vec<String> = models.iter().map(ToString::to_string).collect();
+        let message = format!("{}: has no model {}", sweep.display(), args.model);
+        Failure::usage(message).help(format!("its models are {}", names.join(", ")))
+    })?;
+    let output = named(&args.output.clone().unwrap_or_else(|| {
+        let mut name = sweep.file_name().unwrap_or(MODELS.as_ref()).to_owned();
+        name.push(format!("-{}-{}", model.topics, model.seed));
+        sweep.with_file_name(name)
+    }));
+    let path = job_file(&output);
+    check_free(&output, args.start.overwrite)?;
+    let base = Job::load(&sweep, &[])?;
+    let mut template = Template::of(&base);
+    for key in model.keys(&base) {
+        template.set_text(&key)?;
+    }
+    template.set("output.path", output.to_string_lossy().into_owned())?;
+    template.say(format!("Model {model} of the sweep {}.", sweep.display()));
+    let job = template.job(&path)?;
+    if !args.start.overwrite {
+        refuse_other_job(&job)?;
+    }
+    write_beside(&path, template.to_toml().as_bytes(), args.start.overwrite)?;
+    let mut start_args = args.start;
+    let folder = Output::lead(&*output)?;
+    if start_args.overwrite {
+        folder.clear_all()?;
+        start_args.overwrite = false;
+    }
+    link_collection(&folder, &sweep)?;
+    link_model(&folder, &model.folder(&sweep))?;
+    drop(folder);
+    start(job, path, start_args)
+}
+
+/// Returns the model of this name, or the first one with this number of topics.
+fn chosen(models: &[SweptModel], name: &str) -> Option<SweptModel> {
+    let is_chosen = |model: &&SweptModel| match name.parse::<u32>() {
+        Ok(topics) => model.topics == topics,
+        Err(_) => SweptModel::named(name) == Some(**model),
+    };
+    models.iter().find(is_chosen).copied()
+}

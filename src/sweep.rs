@@ -1,0 +1,285 @@
+//! A sweep: models of several numbers of topics, each with several seeds, of one collection.
+//!
+//! ```text
+//! OUT/corpus/  ──links──▶  OUT/models/100-2/corpus/  ──train──▶  OUT/models/100-2/  ──evaluate──▶  OUT/models/100-2-evaluation/
+//!                                                        └────────────── measure ──────────────┘──▶  OUT/sweep/ …
+//! ```
+//!
+//! Each model is an ordinary result without projected documents, made by a process of its own in its own folder, whose
+//! collection is links to the sweep's; all have the sample and the held-out documents of the sweep's job
+//! (`sample.seed`). `measure` reads the tables of all models, and makes those of the sweep.
+
+mod advice;
+mod measure;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::config::Job;
+use crate::failure::Failure;
+use crate::tables::output::{MANIFEST, MODELS, Output};
+use crate::tables::records::rows;
+use crate::tables::sweep::SweepRow;
+use crate::tables::{FileMetadata, Manifest};
+pub(crate) use advice::advice;
+use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER};
+use corpus::vocabulary_file::VOCABULARY_FILE;
+pub(crate) use measure::Measured;
+use store::{Disk, Store, create_folder, link};
+
+/// A model of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SweptModel {
+    /// Its number of topics.
+    pub(crate) topics: u32,
+    /// `model.seed`.
+    pub(crate) seed: u64,
+}
+
+impl fmt::Display for SweptModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.topics, self.seed)
+    }
+}
+
+impl SweptModel {
+    /// Reads a name such as `100/2`.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let (topics, seed) = name.split_once('/')?;
+        Some(Self { topics: topics.parse().ok()?, seed: seed.parse().ok()? })
+    }
+
+    /// Returns its folder in that of the sweep.
+    pub(crate) fn folder(self, sweep: &Path) -> PathBuf {
+        sweep.join(MODELS).join(format!("{}-{}", self.topics, self.seed))
+    }
+
+    /// Returns the folder of its evaluation.
+    pub(crate) fn evaluation(self, sweep: &Path) -> PathBuf {
+        sweep.join(MODELS).join(format!("{}-{}-evaluation", self.topics, self.seed))
+    }
+
+    /// Returns the keys in which its job differs from that of the sweep, except the output, as `section.key=value`.
+    pub(crate) fn keys(self, job: &Job) -> [String; 3] {
+        [
+            format!("model.topics={}", self.topics),
+            format!("model.seed={}", self.seed),
+            format!("sample.seed={}", job.sample_seed()),
+        ]
+    }
+
+    /// Returns the keys of the job that trains it, and projects nothing.
+    pub(crate) fn training_keys(self, job: &Job, sweep: &Path) -> Vec<String> {
+        let folder = toml::Value::from(&*self.folder(sweep).to_string_lossy());
+        let others = [
+            "project.method=none".to_owned(),
+            "output.report=false".to_owned(),
+            format!("output.path={folder}"),
+        ];
+        self.keys(job).into_iter().chain(others).collect()
+    }
+
+    /// Fills the folder of the model with links to the sweep's collection.
+    ///
+    /// # Errors
+    /// The folder is another's; a file cannot be linked.
+    pub(crate) fn begin(self, sweep: &Path) -> Result<(), Failure> {
+        let folder = self.folder(sweep);
+        let output = Output::lead(&*folder)?;
+        link_collection(&output, sweep)
+    }
+}
+
+/// Links the collection of a sweep into the folder of another output, unless that has one.
+///
+/// # Errors
+/// A file cannot be linked; the collection cannot be read.
+pub(crate) fn link_collection(output: &Output, sweep: &Path) -> Result<(), Failure> {
+    if output.is_published(COLLECTION_FILE)? {
+        return Ok(());
+    }
+    let shards = Collection::read(sweep)?.shards.len();
+    create_folder(&output.path(SHARDS_FOLDER)).map_err(Failure::io(output.root()))?;
+    let mut files: Vec<String> = (0..shards).map(Collection::shard_name).collect();
+    // The last one says that the others are there.
+    files.extend([VOCABULARY_FILE, COLLECTION_FILE].map(str::to_owned));
+    link_files(output, sweep, files)
+}
+
+/// Links the files of a model into the folder of another output of the same collection.
+///
+/// # Errors
+/// A file cannot be linked.
+pub(crate) fn link_model(output: &Output, model: &Path) -> Result<(), Failure> {
+    let names = Disk.names(&model.join("model"))?;
+    create_folder(&output.path("model")).map_err(Failure::io(output.root()))?;
+    link_files(output, model, names.into_iter().map(|name| format!("model/{name}")))
+}
+
+fn link_files(
+    output: &Output,
+    from: &Path,
+    files: impl IntoIterator<Item = String>,
+) -> Result<(), Failure> {
+    for file in files {
+        let to = output.path(&file);
+        if !to.exists() {
+            link(&from.join(&file), &to).map_err(Failure::io(to))?;
+        }
+    }
+    Ok(())
+}
+
+/// The models of a sweep, by number of topics and seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SweptModels(Vec<SweptModel>);
+
+impl SweptModels {
+    /// Returns the models of these numbers of topics, each with as many seeds, from the job's on.
+    ///
+    /// # Errors
+    /// There would be one model only; models of several numbers of topics cannot be trained by the job, or not compared.
+    pub(crate) fn new(job: &Job, topics: &[u32], seeds: u64) -> Result<Self, Failure> {
+        let topics: BTreeSet<u32> = topics.iter().copied().collect();
+        if topics.len() == 1 && seeds == 1 {
+            let message = "a sweep of one number of topics and one seed compares nothing";
+            return Err(Failure::usage(message).help("name several: --topics 20,50,100 --seeds 3"));
+        }
+        let refused = |reason: &str| {
+            let message = format!("{}: {reason}", job.path.display());
+            Err(Failure::usage(message))
+        };
+        if job.corpus.labels.is_some() {
+            return refused("its topics are labels (corpus.labels), so their number is given");
+        }
+        if job.model_from.is_some() || job.warm_start.is_some() {
+            return refused(
+                "its topics come from another result (model.from, train.warm_start), so their number is given",
+            );
+        }
+        if job.sample.held_out == 0.0 {
+            return refused("models are compared on held-out documents, and sample.held_out is 0");
+        }
+        let first = job.model.seed;
+        let Some(last) = first.checked_add(seeds - 1).filter(|&last| i64::try_from(last).is_ok())
+        else {
+            return refused("there are not as many seeds after model.seed");
+        };
+        let of_size = |topics| (first..=last).map(move |seed| SweptModel { topics, seed });
+        let models: Vec<SweptModel> = topics.into_iter().flat_map(of_size).collect();
+        Ok(Self(models))
+    }
+
+    pub(crate) fn all(&self) -> &[SweptModel] {
+        &self.0
+    }
+
+    /// Refuses numbers of topics that are larger than that of the terms.
+    ///
+    /// # Errors
+    /// A number is.
+    pub(crate) fn check_terms(&self, collection: &Collection) -> Result<(), Failure> {
+        let terms = collection.terms_kept;
+        match self.0.last().map(|model| u64::from(model.topics)) {
+            Some(topics) if topics > terms => {
+                let message =
+                    format!("{topics} topics are more than the {terms} terms of the collection");
+                Err(Failure::usage(message).help("leave larger numbers out of --topics"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the hash of the settings of all models and their evaluation.
+    fn hash(&self, job: &Job) -> String {
+        hex::encode(Sha256::digest(format!("{} {:?}", job.evaluate_hash(""), self.0)))
+    }
+
+    /// Whether the output is the finished sweep of these models.
+    ///
+    /// # Errors
+    /// The manifest is damaged.
+    pub(crate) fn are_complete(&self, output: &Output, job: &Job) -> Result<bool, Failure> {
+        if !output.is_complete()? {
+            return Ok(false);
+        }
+        let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
+        Ok(manifest.settings.get("sweep") == Some(&self.hash(job)))
+    }
+
+    /// Refuses the output of a run, and a sweep of another collection.
+    ///
+    /// # Errors
+    /// The output is such; its collection is damaged.
+    pub(crate) fn refuse_other(&self, output: &Output, job: &Job) -> Result<(), Failure> {
+        let root = output.root();
+        for folder in ["topics", "model"] {
+            if root.join(folder).exists() {
+                let message = format!("{}: is the output of a run", root.display());
+                return Err(Failure::usage(message).help("choose another --output"));
+            }
+        }
+        if output.is_published(COLLECTION_FILE)?
+            && Collection::read(root)?.settings_hash != job.corpus_hash()
+        {
+            let message = format!("{}: contains the sweep of another collection", root.display());
+            let help = "choose another --output, or replace it: --overwrite";
+            return Err(Failure::usage(message).help(help));
+        }
+        Ok(())
+    }
+
+    /// Writes the tables of a sweep, and declares it complete.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub(crate) fn write(
+        &self,
+        output: &Output,
+        job: &Job,
+        collection: &Collection,
+        measured: Measured,
+    ) -> Result<(), Failure> {
+        for table in ["sweep", "sweep_matches", "sweep_sizes", "sweep_topics"] {
+            output.clear(table)?;
+        }
+        let hash = self.hash(job);
+        let metadata = FileMetadata {
+            job_id: job.id(),
+            settings_hash: hash.clone(),
+            seed: job.model.seed,
+            vocabulary_size: Some(collection.terms_kept as usize),
+            ..FileMetadata::default()
+        };
+        let Measured { models, topics, matches, sizes } = measured;
+        output.write_table(&metadata, models)?;
+        output.write_table(&metadata, topics)?;
+        output.write_table(&metadata, matches)?;
+        output.write_table(&metadata, sizes)?;
+        let fingerprint = &collection.input_fingerprint;
+        let mut manifest = Manifest::new(&job.id(), job.model.seed, fingerprint);
+        let settings = [("corpus", job.corpus_hash()), ("sweep", hash)];
+        manifest.settings = settings.map(|(name, hash)| (name.to_owned(), hash)).into();
+        manifest.describe(output, &BTreeMap::new())?;
+        output.complete(&manifest)
+    }
+}
+
+/// Returns the models of a finished sweep.
+///
+/// # Errors
+/// The folder has no finished sweep; its table cannot be read.
+pub(crate) fn models_of(sweep: &Path) -> Result<Vec<SweptModel>, Failure> {
+    let models: Vec<SweptModel> = rows::<SweepRow>(sweep)?
+        .into_iter()
+        .map(|row| SweptModel { topics: row.topics as u32, seed: row.seed as u64 })
+        .collect();
+    if models.is_empty() {
+        let message = format!("{}: is not a finished sweep", sweep.display());
+        return Err(Failure::data(message).help("pass the folder that `topicmill sweep` wrote"));
+    }
+    Ok(models)
+}
