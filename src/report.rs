@@ -54,7 +54,7 @@ struct Column {
 }
 
 /// The tables that are read whole.
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 14] = [
     "drift",
     "evaluation",
     "labels",
@@ -63,6 +63,7 @@ const TABLES: [&str; 13] = [
     "topic_documents",
     "topic_names",
     "topic_passages",
+    "topic_stability",
     "topic_terms",
     "topic_trends",
     "topics",

@@ -21,9 +21,12 @@ use sha2::{Digest, Sha256};
 use crate::config::Job;
 use crate::failure::Failure;
 use crate::tables::output::{MANIFEST, MODELS, Output};
-use crate::tables::records::rows;
+use crate::tables::records::{records, rows};
 use crate::tables::sweep::SweepRow;
-use crate::tables::{FileMetadata, Manifest};
+use crate::tables::sweep_topics::SweepTopicRow;
+use crate::tables::topic_stability::TopicStabilityRow;
+use crate::tables::views::views_sql;
+use crate::tables::{FileMetadata, Manifest, Row};
 pub(crate) use advice::advice;
 use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER};
 use corpus::vocabulary_file::VOCABULARY_FILE;
@@ -119,6 +122,39 @@ pub(crate) fn link_model(output: &Output, model: &Path) -> Result<(), Failure> {
     link_files(output, model, names.into_iter().map(|name| format!("model/{name}")))
 }
 
+/// Writes which topics of a model other seeds of the sweep have, unless there are none, into the folder of a result of it.
+///
+/// # Errors
+/// A table cannot be read or written.
+pub(crate) fn write_stability(
+    output: &Output,
+    job: &Job,
+    sweep: &Path,
+    model: SweptModel,
+) -> Result<(), Failure> {
+    let of_size = |row: &SweepRow| row.topics == model.topics as i32;
+    let models = records(sweep)?.only(of_size)?.len() as i32 - 1;
+    let is_of_model =
+        |row: &SweepTopicRow| (row.topics, row.seed) == (model.topics as i32, model.seed as i64);
+    let topics = records(sweep)?.only(is_of_model)?;
+    let row = |row: &SweepTopicRow| {
+        Some(TopicStabilityRow { topic: row.topic, stability: row.stability?, models })
+    };
+    let rows: Vec<TopicStabilityRow> = topics.iter().filter_map(row).collect();
+    let is_there = !output.names(TopicStabilityRow::SPEC.name)?.is_empty();
+    if rows.is_empty() || is_there {
+        return Ok(());
+    }
+    let metadata = FileMetadata {
+        job_id: job.id(),
+        settings_hash: job.train_hash(),
+        seed: model.seed,
+        topic_count: Some(model.topics as usize),
+        ..FileMetadata::default()
+    };
+    output.write_table(&metadata, rows).map(drop)
+}
+
 fn link_files(
     output: &Output,
     from: &Path,
@@ -175,6 +211,20 @@ impl SweptModels {
 
     pub(crate) fn all(&self) -> &[SweptModel] {
         &self.0
+    }
+
+    /// Returns the models that are not among some others.
+    ///
+    /// # Errors
+    /// There is only one.
+    pub(crate) fn without(&self, others: &[SweptModel]) -> Result<Self, Failure> {
+        let models: Vec<_> =
+            self.0.iter().copied().filter(|model| !others.contains(model)).collect();
+        match models.len() {
+            0 | 1 => Err(Failure::usage("there was time for fewer than two models")
+                .help("give it more --minutes; what was trained is kept")),
+            _ => Ok(Self(models)),
+        }
     }
 
     /// Refuses numbers of topics that are larger than that of the terms.
@@ -259,6 +309,7 @@ impl SweptModels {
         output.write_table(&metadata, topics)?;
         output.write_table(&metadata, matches)?;
         output.write_table(&metadata, sizes)?;
+        output.write_atomic("views.sql", views_sql(output)?.as_bytes())?;
         let fingerprint = &collection.input_fingerprint;
         let mut manifest = Manifest::new(&job.id(), job.model.seed, fingerprint);
         let settings = [("corpus", job.corpus_hash()), ("sweep", hash)];

@@ -89,6 +89,7 @@ tables! {
     pub(crate) topic_nodes TopicNodeRow;
     pub(crate) topic_passages TopicPassageRow;
     pub(crate) topic_scores TopicScoreRow;
+    pub(crate) topic_stability TopicStabilityRow;
     pub(crate) topic_term_diagnostics TopicTermDiagnosticsRow;
     pub(crate) topic_terms TopicTermRow;
     pub(crate) topic_trends TopicTrendRow summed;

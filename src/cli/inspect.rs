@@ -13,12 +13,15 @@ use serde::Serialize;
 use super::args::InspectArgs;
 use super::pictures::{at_most, page_width};
 use super::summary::{MOST_TERMS, finding, held_out_curve, lines_left_out, repeated, topic_table};
+use super::sweep::size_table;
 use super::{Exit, Failure, figures, plan};
 use crate::checkpoint::MAGIC;
+use crate::sweep::advice;
 use crate::tables::evaluation::EvaluationRow;
 use crate::tables::output::{View, Wanted};
 use crate::tables::read::{TableListing, listing};
 use crate::tables::records::rows;
+use crate::tables::sweep_sizes::SweepSizeRow;
 use crate::tables::topics::{TopicLine, topic_lines};
 use crate::tables::training_log::training_curve;
 use crate::tables::warnings;
@@ -109,6 +112,10 @@ fn show_result(args: &InspectArgs) -> Result<(), Failure> {
         if !rows.is_empty() {
             text += &format!("\n{}", plan::rows(&rows));
         }
+    }
+    let sizes: Vec<SweepSizeRow> = rows(root)?;
+    if !sizes.is_empty() {
+        text += &format!("\n{}\n{}", size_table(&sizes), plan::rows(&[("advice", advice(&sizes))]));
     }
     if let Some(line) = held_out_curve(&training_curve(root)?) {
         text += &format!("\n{}", plan::rows(&[("training", line)]));

@@ -350,19 +350,26 @@ pub(super) fn topic_table(
 ) -> String {
     let mut sorted: Vec<&TopicLine> = topics.iter().collect();
     sorted.sort_by(|a, b| b.row.share.total_cmp(&a.row.share).then(a.row.topic.cmp(&b.row.topic)));
-    let mut table = table(">topic|>share|>coherence|top terms");
+    let of_sweep = sorted.iter().any(|topic| topic.stability.is_some());
+    let stability = if of_sweep { ">stability|" } else { "" };
+    let mut table = table(&format!(">topic|>share|>coherence|{stability}top terms"));
     for topic in sorted.iter().take(most) {
         let words = topic.words();
-        table.add_row([
+        let figure = |figure: Option<f64>, decimals: usize| {
+            figure.map_or_else(String::new, |figure| format!("{figure:.decimals$}"))
+        };
+        let mut cells = vec![
             topic.row.topic.to_string(),
             format!("{:.1} %", 100.0 * topic.row.share),
-            topic.row.coherence_npmi.map_or_else(String::new, |c| format!("{c:.3}")),
-            words_within(
-                &words,
-                most_terms + usize::from(topic.heading().is_some()),
-                width.saturating_sub(BEFORE_TERMS),
-            ),
-        ]);
+            figure(topic.row.coherence_npmi, 3),
+        ];
+        cells.extend(of_sweep.then(|| figure(topic.stability, 2)));
+        cells.push(words_within(
+            &words,
+            most_terms + usize::from(topic.heading().is_some()),
+            width.saturating_sub(BEFORE_TERMS + 11 * usize::from(of_sweep)),
+        ));
+        table.add_row(cells);
     }
     let mut text = table.trim_fmt();
     text.push('\n');

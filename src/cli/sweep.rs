@@ -4,10 +4,12 @@
 //! returns to the system. What is complete is not made again, so a sweep that was killed goes on where it was.
 
 use std::collections::VecDeque;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::{Args, value_parser};
 use serde::Serialize;
@@ -40,7 +42,7 @@ Examples:
 Ingests once, trains every number of topics with every seed on the same documents, and scores the
 same held-out ones. Writes the tables sweep, sweep_sizes, sweep_topics and sweep_matches, and
 sweep.html. No document is projected. A sweep that was killed goes on with the same command; with
-more numbers or seeds, only what is new is trained. docs/SWEEP.md says how to read it.";
+more numbers or seeds, only what is new is trained. docs/EVALUATION.md says what the figures mean.";
 
 /// Flags of sweep.
 #[derive(Clone, Debug, Args)]
@@ -62,6 +64,9 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = value_parser!(u64).range(1..=1000))]
     pub(crate) parallel: u64,
+    /// Train no model that would probably end later than this; the largest ones are the last
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) minutes: Option<u64>,
     #[command(flatten)]
     pub(crate) here: HereArgs,
     /// Replace a sweep of a different configuration, instead of refusing to run
@@ -137,6 +142,32 @@ struct Sweep<'a> {
     models: SweptModels,
 }
 
+/// The models that are not trained yet, the smallest first.
+struct Waiting {
+    models: VecDeque<SweptModel>,
+    /// When training must have ended.
+    end: Option<Instant>,
+    /// The time that a topic of the last model took.
+    of_topic: Duration,
+}
+
+impl Waiting {
+    /// Takes the next model, if it will probably be ready in time.
+    fn next(&mut self) -> Option<SweptModel> {
+        let model = *self.models.front()?;
+        let forecast = self.of_topic * model.topics;
+        if self.end.is_some_and(|end| Instant::now() + forecast > end) {
+            return None;
+        }
+        self.models.pop_front()
+    }
+
+    /// Notes how long a model took.
+    fn add(&mut self, model: SweptModel, time: Duration) {
+        self.of_topic = time / model.topics;
+    }
+}
+
 /// A finished sweep, for `--json`.
 #[derive(Serialize)]
 struct SweepSummary<'a> {
@@ -161,10 +192,18 @@ impl Sweep<'_> {
         let output = self.ingest(output)?;
         let collection = Collection::read(&self.root)?;
         self.models.check_terms(&collection)?;
-        self.train()?;
-        let measured = Measured::read(&self.root, self.models.all(), self.threads())?;
-        self.models.write(&output, &self.job, &collection, measured)?;
+        let left_out = self.train()?;
+        let made = self.models.without(&left_out)?;
+        let measured = Measured::read(&self.root, made.all(), self.threads())?;
+        made.write(&output, &self.job, &collection, measured)?;
         drop(output);
+        if !left_out.is_empty() {
+            let names: Vec<String> = left_out.iter().map(ToString::to_string).collect();
+            super::warn(&format!(
+                "left out for want of time: {}; the same command with more --minutes trains them",
+                names.join(", ")
+            ));
+        }
         self.show()
     }
 
@@ -184,30 +223,42 @@ impl Sweep<'_> {
         Output::lead(&*self.root)
     }
 
-    /// Trains and evaluates all models, the smallest first.
-    fn train(&self) -> Result<(), Failure> {
+    /// Trains and evaluates the models, the smallest first; returns those for which there is no time.
+    fn train(&self) -> Result<Vec<SweptModel>, Failure> {
         let all = self.models.all();
         let parallel = (self.args.parallel as usize).min(all.len());
         let threads = (self.threads() / parallel).max(1);
-        let waiting = Mutex::new(all.iter().copied().collect::<VecDeque<_>>());
-        let failed = Mutex::new(None);
-        let lock = |failed: &Mutex<Option<Failure>>, failure| {
-            *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
-        };
-        let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        thread::scope(|scope| {
-            for _ in 0..parallel {
-                scope.spawn(|| {
-                    while let Some(model) = next() {
-                        if let Err(failure) = self.make_model(model, threads) {
-                            waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
-                            lock(&failed, failure);
-                        }
-                    }
-                });
-            }
+        let waiting = Mutex::new(Waiting {
+            models: all.iter().copied().collect(),
+            end: self
+                .args
+                .minutes
+                .map(|minutes| Instant::now() + Duration::from_secs(60 * minutes)),
+            of_topic: Duration::ZERO,
         });
-        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+        let waiting = || waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let make_some = || {
+            loop {
+                let next = waiting().next();
+                let Some(model) = next else {
+                    return Ok(());
+                };
+                let started = Instant::now();
+                let made = self.make_model(model, threads);
+                waiting().add(model, started.elapsed());
+                if made.is_err() {
+                    waiting().models.clear();
+                    return made;
+                }
+            }
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..parallel).map(|_| scope.spawn(make_some)).collect();
+            let ends =
+                workers.into_iter().map(|it| it.join().unwrap_or_else(|it| resume_unwind(it)));
+            ends.fold(Ok(()), Result::and)
+        })?;
+        Ok(waiting().models.drain(..).collect())
     }
 
     /// Trains and evaluates a model.

@@ -10,7 +10,7 @@ use super::beside::{named, write_beside};
 use super::starter::job_file;
 use super::topics::{check_free, refuse_other_job, start};
 use crate::config::{Job, Template};
-use crate::sweep::{SweptModel, link_collection, link_model, models_of};
+use crate::sweep::{SweptModel, link_collection, link_model, models_of, write_stability};
 use crate::tables::output::{MODELS, Output};
 
 pub(super) const EXAMPLES: &str = "\
@@ -79,6 +79,7 @@ pub(super) fn run(args: &TakeArgs) -> Result<(), Failure> {
     }
     link_collection(&folder, &sweep)?;
     link_model(&folder, &model.folder(&sweep))?;
+    write_stability(&folder, &base, &sweep, model)?;
     drop(folder);
     start(job, path, start_args)
 }

@@ -22,6 +22,7 @@ use crate::tables::topic_concentration::TopicConcentrationRow;
 use crate::tables::topic_names::TopicNameRow;
 use crate::tables::topic_nodes::TopicNodeRow;
 use crate::tables::topic_passages::TopicPassageRow;
+use crate::tables::topic_stability::TopicStabilityRow;
 use crate::tables::topic_terms::TopicTermRow;
 use crate::tables::topics::{FinishedTopics, TopicLine};
 use crate::tables::training_log::TrainingLogRow;
@@ -38,9 +39,14 @@ use lda::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics, on_vocabulary};
 use lda::model::Priors;
 use lda::model::published::{PublishedNode, PublishedTopic};
 
-/// The tables that stay as long as the model: those that training writes, and the names of its topics.
-pub(crate) const OF_MODEL: [&str; 3] =
-    [TrainingLogRow::SPEC.name, TopicChangeRow::SPEC.name, TopicNameRow::SPEC.name];
+/// The tables that stay as long as the model: those that training writes, the names of its topics, and which of them the
+/// other models of a sweep have.
+pub(crate) const OF_MODEL: [&str; 4] = [
+    TrainingLogRow::SPEC.name,
+    TopicChangeRow::SPEC.name,
+    TopicNameRow::SPEC.name,
+    TopicStabilityRow::SPEC.name,
+];
 
 /// Returns the hashes of a job's settings, by the stage that they determine.
 pub(crate) fn settings(job: &Job) -> BTreeMap<String, String> {

@@ -27,7 +27,8 @@ use corpus::{DocumentStatus, Sections, ShardDocument};
 use store::{Disk, Store, create_folder, link};
 
 /// Folders of a result whose files stay as they are.
-const KEPT: [&str; 5] = ["model", "training_log", "topic_changes", "topic_names", "topic_passages"];
+const KEPT: [&str; 6] =
+    ["model", "training_log", "topic_changes", "topic_names", "topic_passages", "topic_stability"];
 
 /// What the names of stored sums over all documents begin with.
 const SUMS: &str = "sums";

@@ -23,7 +23,7 @@ use lda::evaluate::TermDistribution;
 use lda::evaluate::assignment::assign;
 use lda::evaluate::completion::{self, Completion};
 use lda::evaluate::matching::distances;
-use lda::evaluate::topic_number::{Recommendation, SizeFigures, is_same, recommend};
+use lda::evaluate::topic_number::{SizeFigures, is_same, recommend};
 use lda::math::FIXED_POINT;
 
 /// Of how many of their top terms topics share some.
@@ -235,7 +235,8 @@ impl Measured {
     }
 }
 
-/// Returns for each topic of a model the share of the models of other seeds that have it; `None` without any.
+/// Returns for each topic of a model the share of the models of other seeds that have it; `None` without any. A dead or
+/// junk topic is not found again, nor is one that repeats another.
 fn stability(models: &[Made], pairs: &[Pair], place: usize) -> Vec<Option<f64>> {
     let own = &models[place];
     let (mut others, mut found) = (0, vec![0; own.topics.len()]);
@@ -243,18 +244,21 @@ fn stability(models: &[Made], pairs: &[Pair], place: usize) -> Vec<Option<f64>> 
         let Some(side) = pair.places.iter().position(|it| *it == place) else {
             continue;
         };
-        if models[pair.places[1 - side]].model.topics != own.model.topics {
+        let other = &models[pair.places[1 - side]];
+        if other.model.topics != own.model.topics {
             continue;
         }
         others += 1;
-        for (found, partner) in found.iter_mut().zip(&pair.partners[side]) {
-            *found += u32::from(partner.is_some_and(|(_, distance)| is_same(distance)));
+        for ((found, partner), topic) in found.iter_mut().zip(&pair.partners[side]).zip(&own.topics)
+        {
+            let is_found = partner.is_some_and(|(partner, distance)| {
+                is_same(distance) && topic.is_live() && other.topics[partner].is_live()
+            });
+            *found += u32::from(is_found);
         }
     }
-    found
-        .into_iter()
-        .map(|count| (others > 0).then(|| f64::from(count) / f64::from(others)))
-        .collect()
+    let share = |found: u32| (others > 0).then(|| f64::from(found) / f64::from(others));
+    found.into_iter().map(share).collect()
 }
 
 /// Returns the rows of the numbers of topics.
@@ -275,8 +279,6 @@ fn sizes(made: &[Made], models: &[SweepRow], stability: &[Vec<Option<f64>>]) -> 
     let best = best.cloned().unwrap_or_default();
     let mut rows = Vec::new();
     for (&topics, places) in &by_size {
-        let live =
-            |row: &SweepRow| Some(f64::from(row.topics - row.dead - row.duplicates - row.junk));
         let stable = |place: usize| {
             let all = &stability[place];
             all.iter()
@@ -284,6 +286,10 @@ fn sizes(made: &[Made], models: &[SweepRow], stability: &[Vec<Option<f64>>]) -> 
                 .then(|| all.iter().filter(|share| **share == Some(1.0)).count() as f64)
         };
         let stable: Vec<_> = places.iter().map(|&place| stable(place)).collect();
+        let live = |&place: &usize| {
+            Some(made[place].topics.iter().filter(|topic| topic.is_live()).count() as f64)
+        };
+        let live: Vec<_> = places.iter().map(live).collect();
         let difference = difference(made, places, &best);
         rows.push(SweepSizeRow {
             topics: topics as i32,
@@ -299,27 +305,21 @@ fn sizes(made: &[Made], models: &[SweepRow], stability: &[Vec<Option<f64>>]) -> 
             coherence_npmi: means(places, |row| row.coherence_npmi),
             exclusivity: means(places, |row| row.exclusivity),
             stability: means(places, |row| row.stability),
-            live_topics: means(places, live).unwrap_or(0.0),
+            live_topics: mean(&live).unwrap_or(0.0),
             stable_topics: mean(&stable),
             recommended: false,
             acceptable: false,
         });
     }
-    let figures: Vec<SizeFigures> = rows
-        .iter()
-        .map(|row| SizeFigures {
-            topics: row.topics as usize,
-            difference: row.difference,
-            difference_error: row.difference_error,
-            stability: row.stability,
-        })
-        .collect();
-    let recommendation = recommend(&figures);
-    if let Some(found) = &recommendation {
-        for row in &mut rows {
-            row.recommended = row.topics as usize == found.topics;
-            row.acceptable = found.range.contains(&(row.topics as usize));
-        }
+    let figures = |row: &SweepSizeRow| SizeFigures {
+        difference: row.difference,
+        difference_error: row.difference_error,
+        stable_topics: row.stable_topics,
+    };
+    let figures: Vec<SizeFigures> = rows.iter().map(figures).collect();
+    if let Some([first, last]) = recommend(&figures) {
+        rows[first].recommended = true;
+        rows[first..=last].iter_mut().for_each(|row| row.acceptable = true);
     }
     rows
 }

@@ -58,6 +58,7 @@ fn write_output(root: &Path) -> Output {
     write_documents(&output);
     write_topics(&output);
     figures::write_figures(&output);
+    figures::write_sweep(&output);
     output.write_atomic("model/model.bin", b"phi").unwrap();
     complete(&output);
     output

@@ -12,6 +12,7 @@ use super::terms::is_rubbish;
 use super::topic_concentration::TopicConcentrationRow;
 use super::topic_names::TopicNameRow;
 use super::topic_changes::TopicChangeRow;
+use super::topic_stability::TopicStabilityRow;
 use super::topic_term_diagnostics::{CountedTerm, TopicTermDiagnosticsRow};
 use crate::failure::Failure;
 use corpus::vocabulary::Vocabulary;
@@ -52,6 +53,13 @@ table! {
         rank1_share: Option<f64>,               /// Of the documents that hold the topic, the share in which it is the largest.
         allocation_ratio: Option<f64>,          /// Documents of which it has at least half, over those of which it has at least 2 %.
         allocation_count: Option<f64>,          /// Of the documents that hold the topic, the share of which it has at least 30 %.
+    }
+}
+
+impl TopicRow {
+    /// Whether it is neither dead nor junk, and repeats no other.
+    pub(crate) fn is_live(&self) -> bool {
+        !self.dead && !self.junk && self.duplicate_of.is_none()
     }
 }
 
@@ -146,6 +154,9 @@ pub struct TopicLine {
     /// What holds much of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) concentration: Vec<TopicConcentrationRow>,
+    /// The share of the other models of its sweep that have it, if it is from a sweep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stability: Option<f64>,
     /// What a person has said about it.
     #[serde(flatten)]
     pub(crate) named: Option<TopicNameRow>,
@@ -218,6 +229,11 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, Failure> {
     for row in rows::<TopicNameRow>(root)? {
         if let Some(line) = lines.get_mut(row.topic as usize) {
             line.named = Some(row);
+        }
+    }
+    for row in rows::<TopicStabilityRow>(root)? {
+        if let Some(line) = lines.get_mut(row.topic as usize) {
+            line.stability = Some(row.stability);
         }
     }
     Ok(lines)

@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn views_need_only_tables_that_stand() {
         let all = views_of(|_| true);
-        assert_eq!(all.matches("CREATE OR REPLACE VIEW").count(), 27);
+        assert_eq!(all.matches("CREATE OR REPLACE VIEW").count(), 32);
         assert!(all.contains("'topics/*.parquet' t LEFT JOIN topic_names n USING (topic);"));
         let trained = views_of(|table| ["topics", "topic_terms"].contains(&table));
         assert_eq!(trained.matches("CREATE OR REPLACE VIEW").count(), 3);

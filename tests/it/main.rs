@@ -59,6 +59,7 @@ mod sections;
 mod signals;
 mod stores;
 mod stream;
+mod sweep;
 mod topics;
 mod training;
 mod tree;

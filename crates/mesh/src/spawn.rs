@@ -233,7 +233,7 @@ mod tests {
     fn a_process_has_a_lifeline_and_its_output_is_read() {
         let mut command = Command::new("sh");
         command.args(["-c", r#"echo "$MESH_FOLLOW_PARENT"; echo bad >&2; exit 65"#]);
-        let ended = output(command).unwrap();
+        let ended = output(command, Stdio::piped()).unwrap();
         assert_eq!((ended.status.code(), &ended.stdout[..]), (Some(65), &b"1\n"[..]));
         assert_eq!(ended.stderr, b"bad\n");
     }

@@ -34,7 +34,8 @@ const WIDEST_VALUE: usize = 40;
 /// Characters of a term that are shown.
 const WIDEST_TERM: usize = 24;
 /// The tables with a row for a topic.
-const OF_TOPICS: [&str; 4] = ["topic_names", "topics", "labels", "topic_changes"];
+const OF_TOPICS: [&str; 5] =
+    ["topic_names", "topic_stability", "topics", "labels", "topic_changes"];
 
 /// Everything about a topic.
 #[derive(Serialize)]

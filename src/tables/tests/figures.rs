@@ -6,11 +6,16 @@ use crate::tables::drift::DriftRow;
 use crate::tables::evaluation::EvaluationRow;
 use crate::tables::generations::GenerationRow;
 use crate::tables::group_topics::GroupTopicRow;
+use crate::tables::sweep::SweepRow;
+use crate::tables::sweep_matches::SweepMatchRow;
+use crate::tables::sweep_sizes::SweepSizeRow;
+use crate::tables::sweep_topics::SweepTopicRow;
 use crate::tables::topic_changes::TopicChangeRow;
 use crate::tables::topic_concentration::TopicConcentrationRow;
 use crate::tables::topic_correlations::TopicCorrelationRow;
 use crate::tables::topic_nodes::TopicNodeRow;
 use crate::tables::topic_scores::TopicScoreRow;
+use crate::tables::topic_stability::TopicStabilityRow;
 use crate::tables::topic_term_diagnostics::TopicTermDiagnosticsRow;
 use crate::tables::topic_trends::TopicTrendRow;
 use crate::tables::training_log::TrainingLogRow;
@@ -199,4 +204,34 @@ fn write_rollups(output: &Output) {
         collection_share: 0.125,
     });
     part!(output, "topic_concentration", rows);
+}
+
+pub(super) fn write_sweep(output: &Output) {
+    let rows = (1..=2).map(|seed| SweepRow { topics: 3, seed, ..SweepRow::default() });
+    part!(output, "sweep", rows);
+    part!(
+        output,
+        "sweep_sizes",
+        [SweepSizeRow { topics: 3, models: 2, ..SweepSizeRow::default() }]
+    );
+    let rows = (0..3).map(|topic| SweepTopicRow {
+        topics: 3,
+        seed: 1,
+        topic,
+        top_terms: vec!["gold".to_owned()],
+        ..SweepTopicRow::default()
+    });
+    part!(output, "sweep_topics", rows);
+    let rows = (0..3).map(|topic| SweepMatchRow {
+        topics: 3,
+        seed: 1,
+        topic,
+        other_topics: 3,
+        other_seed: 2,
+        partner: (topic > 0).then_some(topic),
+        ..SweepMatchRow::default()
+    });
+    part!(output, "sweep_matches", rows);
+    let rows = (0..3).map(|topic| TopicStabilityRow { topic, stability: 0.5, models: 2 });
+    part!(output, "topic_stability", rows);
 }

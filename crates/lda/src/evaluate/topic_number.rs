@@ -1,12 +1,18 @@
 //! Which number of topics to take, from models of several numbers, each trained with several seeds.
+//!
+//! A topic that is in the documents is found by every seed; a topic that training has to invent differs from seed to
+//! seed. The number of topics that all seeds find grows with the number of topics that are trained until all are found,
+//! and then stays: the smallest number of topics with most of them is recommended.
 
-use std::ops::RangeInclusive;
-
-/// The Hellinger distance up to which topics of two seeds are the same one.
+/// The Hellinger distance up to which matched topics of two seeds are the same topic.
+///
+/// Of 20 matched topics of two seeds in each band on two collections, 17 were the same by reading their terms at 0.4 to
+/// 0.5, 13 at 0.5 to 0.6, and 7 at 0.6 to 0.7; the nearest other topic of the *same* model is beyond 0.5 for 99 % of the
+/// topics.
 const SAME_ACROSS_SEEDS: f64 = 0.5;
 
-/// The least stability of a recommended number of topics.
-pub const LEAST_STABILITY: f64 = 0.6;
+/// The share of the most topics found by all seeds that a recommended number must have.
+const MOST_OF_THEM: f64 = 0.8;
 
 /// Whether matched topics of two models at this Hellinger distance are the same topic, found again.
 pub fn is_same(distance: f64) -> bool {
@@ -16,50 +22,85 @@ pub fn is_same(distance: f64) -> bool {
 /// The figures of one number of topics, as means over the models of its seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SizeFigures {
-    /// The number of topics.
-    pub topics: usize,
     /// The held-out log-likelihood per token less that of the best number, in nats: at most 0.
     pub difference: Option<f64>,
     /// The standard error of the difference.
     pub difference_error: Option<f64>,
-    /// The share of topics that other seeds find again.
-    pub stability: Option<f64>,
+    /// The number of topics that all seeds find; `None` with one seed.
+    pub stable_topics: Option<f64>,
 }
 
-/// Why a recommendation ends where it does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// More topics predict held-out documents no better.
-    Likelihood,
-    /// With more topics, too few are found again.
-    Stability,
-    /// No larger number was tried.
-    Tried,
+impl SizeFigures {
+    /// Whether it has most of the topics that all seeds find, of which there are at most `most`, if that is known.
+    fn has_most(&self, most: Option<f64>) -> bool {
+        most.is_none_or(|most| self.stable_topics.is_some_and(|it| it >= MOST_OF_THEM * most))
+    }
+
+    /// Whether held-out documents are predicted as well as by the best number, as far as the error says.
+    fn is_best(&self) -> bool {
+        let best = |difference: f64| difference + self.difference_error.unwrap_or(0.0) >= 0.0;
+        self.difference.is_some_and(best)
+    }
 }
 
-/// A recommended number of topics.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Recommendation {
-    /// The number.
-    pub topics: usize,
-    /// The numbers tried that are as good, as far as the figures say.
-    pub range: RangeInclusive<usize>,
-    /// Why it is not larger.
-    pub limit: Limit,
+/// Returns the places of the recommended numbers among all, ascending: that of the first, which is the recommended one,
+/// and that of the last that is worth its topics. `None` if no topic is found by all seeds, or if there is one seed and no
+/// held-out document.
+///
+/// Recommended are the numbers that have most of the topics which all seeds find, from the smallest one up to the first
+/// that predicts held-out documents as well as the best number; with one seed, that first one alone.
+pub fn recommend(sizes: &[SizeFigures]) -> Option<[usize; 2]> {
+    let most = sizes.iter().filter_map(|size| size.stable_topics).max_by(f64::total_cmp);
+    if most.is_some_and(|most| most < 1.0) {
+        return None;
+    }
+    let has_most = |place: &usize| sizes[*place].has_most(most);
+    let places: Vec<usize> = (0..sizes.len()).filter(has_most).collect();
+    let likelihood = |place: &&usize| sizes[**place].difference.unwrap_or(f64::NEG_INFINITY);
+    let best = places.iter().find(|place| sizes[**place].is_best());
+    let highest = || places.iter().max_by(|a, b| likelihood(a).total_cmp(&likelihood(b)));
+    let last = *best.or_else(highest)?;
+    match most {
+        Some(_) => Some([places[0], last]),
+        None => sizes[last].difference.map(|_| [last, last]),
+    }
 }
 
-/// Recommends one of several numbers of topics, ascending; `None` without held-out documents.
-pub fn recommend(sizes: &[SizeFigures]) -> Option<Recommendation> {
-    let is_stable = |size: &&SizeFigures| size.stability.is_none_or(|it| it >= LEAST_STABILITY);
-    let stable: Vec<&SizeFigures> = sizes.iter().filter(is_stable).collect();
-    let candidates = if stable.is_empty() { sizes.first().into_iter().collect() } else { stable };
-    let best = candidates
-        .iter()
-        .max_by(|a, b| {
-            let [a, b] = [a, b].map(|it| it.difference.unwrap_or(f64::NEG_INFINITY));
-            a.total_cmp(&b)
-        })
-        .filter(|best| best.difference.is_some())?;
-    let _ = best;
-    None
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(rows: &[(f64, f64, Option<f64>)]) -> Vec<SizeFigures> {
+        let size = |&(difference, error, stable_topics): &(f64, f64, Option<f64>)| SizeFigures {
+            difference: Some(difference),
+            difference_error: Some(error),
+            stable_topics,
+        };
+        rows.iter().map(size).collect()
+    }
+
+    #[test]
+    fn the_first_number_with_most_of_the_topics_that_come_back() {
+        // 60 planted topics; of 20, 40, 60, 80, 120.
+        let planted = [
+            (-0.7, 0.01, Some(0.0)),
+            (-0.3, 0.01, Some(14.0)),
+            (-0.05, 0.01, Some(58.0)),
+            (0.0, 0.0, Some(58.0)),
+            (-0.02, 0.01, Some(59.0)),
+        ];
+        assert_eq!(recommend(&sizes(&planted)), Some([2, 3]));
+        // The number that predicts best has too few of them.
+        let real = [(-0.1, 0.01, Some(11.0)), (-0.03, 0.01, Some(18.0)), (0.0, 0.0, Some(13.0))];
+        assert_eq!(recommend(&sizes(&real)), Some([1, 1]));
+    }
+
+    #[test]
+    fn without_other_seeds_held_out_documents_decide() {
+        let one = [(-0.3, 0.01, None), (-0.005, 0.01, None), (0.0, 0.0, None)];
+        assert_eq!(recommend(&sizes(&one)), Some([1, 1]));
+        assert_eq!(recommend(&[SizeFigures::default()]), None);
+        assert_eq!(recommend(&sizes(&[(0.0, 0.0, Some(0.0))])), None);
+        assert_eq!(recommend(&[]), None);
+    }
 }
