@@ -28,7 +28,7 @@ fn unknown_keys_are_told_the_line_and_the_nearest() {
         "jobs/small.toml:1: `topics` is outside any section | put `topics` under [model]"
     );
     assert!(told(parse(&format!("{SMALL}[sample]\nzzz = 1\n"))).ends_with(
-        "unknown key `zzz` in [sample] | the keys of [sample] are fraction, documents, held_out"
+        "unknown key `zzz` in [sample] | the keys of [sample] are fraction, documents, held_out, seed"
     ));
 }
 

@@ -184,6 +184,7 @@ fn hashes_name_what_changes_a_result_and_nothing_else() {
         ("tokens.numbers=true", [true, true, true]),
         ("vocabulary.stop_words=[\"en\", \"rust\"]", [true, true, true]),
         ("sample.held_out=0.1", [false, true, true]),
+        ("sample.seed=3", [false, true, true]),
         ("model.seed=2", [false, true, true]),
         ("train.evaluate_every=7", [false, true, true]),
         ("project.threshold=0.02", [false, false, true]),
