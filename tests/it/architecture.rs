@@ -109,6 +109,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
             "config",
             "result",
             "grow",
+            "sweep",
             "plan",
             "export",
             "report",

@@ -110,8 +110,8 @@ fn a_model_that_is_taken_is_that_of_its_own_job() {
     assert!(ground.succeed("inspect taken").contains("stability"));
     fs::remove_dir_all(ground.path("sweep")).unwrap();
     ground.succeed("run taken.toml --quiet");
-    let refused = ground.denied(64, "take taken 5");
-    assert!(refused.contains("not a sweep"), "{refused}");
+    let refused = ground.denied(65, "take taken 5");
+    assert!(refused.contains("not a finished sweep"), "{refused}");
 }
 
 #[test]
