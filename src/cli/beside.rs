@@ -39,7 +39,8 @@ pub(super) fn instead_of(path: &Path) -> String {
         );
     }
     let run = if is_job {
-        format!("run that one: topicmill run {}; or ", path.display())
+        let path = path.display();
+        format!("run that one, in the folder where it was run before: topicmill run {path}; or ")
     } else {
         String::new()
     };

@@ -29,8 +29,8 @@ const LONG_TEXT: u64 = 3_000;
 const MANY_TEXTS: u64 = 5_000;
 /// `corpus.section_words` of long texts that are few.
 const SECTION_WORDS: u64 = 1_000;
-/// The key that names columns of the documents' metadata.
-const COLUMN_KEY: &str = "project.trends";
+/// The keys that name columns of the documents' metadata.
+const COLUMN_KEYS: [&str; 2] = ["project.trends", "output.link"];
 /// Keys that a first job has with their defaults, because they are often changed.
 const OFTEN_CHANGED: [&str; 7] = [
     "tokens.rule",
@@ -185,7 +185,7 @@ fn asked(
 ) -> Result<Template, Failure> {
     let mut template = Template::default();
     // The metadata columns are not known yet.
-    let names_columns = |text: &&String| text.trim().starts_with(COLUMN_KEY);
+    let names_columns = |text: &&String| COLUMN_KEYS.iter().any(|key| text.trim().starts_with(key));
     let others = args.set.iter().filter(|text| !names_columns(text));
     // First, because other results that the job names settle some keys.
     apply(&mut template, others.clone(), path)?;

@@ -387,12 +387,14 @@ impl Values {
             ["source_id", "group_id"].contains(&name) || columns.iter().any(|it| it == name)
         };
         let is_address = link.starts_with("https://") || link.starts_with("http://");
-        if !(link.is_empty() || is_address && placeholders(&link).all(is_known)) {
-            source.refuse(
-                "output.link",
-                "an address that begins with https:// or http://, with {source_id}, {group_id} or a column of \
-                 corpus.metadata in braces",
-            )?;
+        if !link.is_empty() && !is_address {
+            source.refuse("output.link", "an address that begins with https:// or http://")?;
+        }
+        if let Some(name) = placeholders(&link).find(|name| !is_known(name)) {
+            let fields =
+                ["source_id", "group_id"].into_iter().chain(columns.iter().map(String::as_str));
+            let fields = fields.collect::<Vec<_>>().join("}, {");
+            source.refuse("output.link", format!("without {{{name}}}, which is none of {{{fields}}} (corpus.metadata has the columns)"))?;
         }
         let trends: Vec<String> = self.get("project.trends");
         if trends.iter().all(|name| columns.contains(name)) {
