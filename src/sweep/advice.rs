@@ -30,7 +30,7 @@ pub(crate) fn advice(sizes: &[SweepSizeRow]) -> String {
             figures::grouped(most.topics as u64)
         );
     } else if sizes.len() > 1 {
-        said += ", more than of any other number tried";
+        said += ", the most of any number tried";
     }
     if last.topics > row.topics {
         said += &format!(
