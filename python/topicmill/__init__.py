@@ -4,6 +4,8 @@ This package installs and calls the ``topicmill`` program, which does the work:
 
 - `fit` trains topics on texts; `read` opens the output folder of a finished run. Both return a
   `Result`: tables, the model as arrays, pictures, inference for new texts.
+- `sweep` trains several numbers of topics, each with several seeds, and returns a `Sweep`, which compares them and
+  recommends a number; `read_sweep` opens the folder of one.
 - `convert` writes a model of another program as a table that ``topicmill evaluate`` reads; `evaluate`
   measures how well topics separate labelled documents, and how a model associates words.
 - `TopicMill` is a transformer and `TopicMillClassifier` a classifier for scikit-learn.
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from .estimator import TopicMill
     from .fitting import fit, read
     from .result import Result
+    from .sweeping import Sweep, read_sweep, sweep
 
     __version__: str
 
@@ -36,6 +39,7 @@ __all__ = [
     "DocumentWeight",
     "LabelScore",
     "Result",
+    "Sweep",
     "TermWeight",
     "TopicMill",
     "TopicMillClassifier",
@@ -46,6 +50,8 @@ __all__ = [
     "evaluate",
     "fit",
     "read",
+    "read_sweep",
+    "sweep",
 ]
 
 # The names that are imported on first use, by module.
@@ -56,6 +62,7 @@ _MODULES = {
     "estimator": ["TopicMill"],
     "fitting": ["fit", "read"],
     "result": ["Result"],
+    "sweeping": ["Sweep", "read_sweep", "sweep"],
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -1,4 +1,4 @@
-"""A result on the screen and in a notebook."""
+"""A result or a sweep on the screen and in a notebook."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 # The start of the table of topics that the program prints, after other tables and the training curve.
 _HEADER = re.compile(r"^ *topic +share ", re.MULTILINE)
+# The advice that it prints about a sweep, which may have several lines.
+_ADVICE = re.compile(r"^advice +(.*(?:\n +\S.*)*)", re.MULTILINE)
 _MOST = 30
 
 
@@ -15,6 +17,12 @@ def topics_of(page: str) -> str:
     """Return the table of topics from the output of ``topicmill inspect``."""
     header = _HEADER.search(page)
     return page[header.start() :] if header else page
+
+
+def advice_of(page: str) -> str:
+    """Return the advice about a sweep from the output of ``topicmill inspect``."""
+    advice = _ADVICE.search(page)
+    return " ".join(advice[1].split()) if advice else ""
 
 
 def page(title: str, topics: list[dict[str, Any]]) -> str:
@@ -32,6 +40,25 @@ def page(title: str, topics: list[dict[str, Any]]) -> str:
         "<th>coherence</th><th style='text-align: left'>top terms</th></tr></thead>"
         f"<tbody>{rows}</tbody></table>{more}"
     )
+
+
+def sweep_page(title: str, advice: str, sizes: list[dict[str, Any]]) -> str:
+    """Return the figures of each number of topics as HTML, from rows of the table ``sweep_sizes``."""
+    rows = "".join(
+        f"<tr><td>{row['topics']:,}</td><td>{_figure(row['log_likelihood_per_token'])}</td>"
+        f"<td>{_figure(row['coherence_npmi'])}</td><td>{_figure(row['stability'])}</td>"
+        f"<td style='text-align: left'>{_verdict(row)}</td></tr>"
+        for row in sizes
+    )
+    return (
+        f"<p>{html.escape(title)}</p><p>{html.escape(advice)}</p><table><thead><tr><th>topics</th>"
+        "<th>held-out likelihood</th><th>coherence</th><th>stability</th><th></th></tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _verdict(row: dict[str, Any]) -> str:
+    return "recommended" if row["recommended"] else "as good" if row["acceptable"] else ""
 
 
 def _figure(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Pictures of a result, by matplotlib."""
+"""Pictures of a result or a sweep, by matplotlib."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import _extras, _texts
 with _extras.needed("result.plot", "plot"):
     from matplotlib.axes import Axes
     from matplotlib.pyplot import subplots
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import MaxNLocator, NullLocator
 
 if TYPE_CHECKING:
     from .result import Result
@@ -25,6 +25,11 @@ _PANELS, _COLUMNS = 6, 3
 _NAMES = 20
 _DAY = re.compile(r"\d{4}-\d\d(-\d\d)?")
 _DECADE = re.compile(r"\d{4}s")
+_SWEEP_FIGURES = {
+    "log_likelihood_per_token": "held-out log-likelihood per token",
+    "coherence_npmi": "coherence (NPMI)",
+    "stability": "stability",
+}
 
 
 class Plots:
@@ -209,6 +214,39 @@ class Plots:
             words = self._result._column("labels", "label").tolist()
         # A dollar sign begins a formula.
         return [f"{row['topic']}  {word}".replace("$", r"\$") for row, word in zip(rows, words)]
+
+
+def sweep_panels(models: list[dict[str, Any]], recommended: int | None) -> list[Axes]:
+    """Draw figures of models against the number of topics, from rows of the table ``sweep``."""
+    figures = [name for name in _SWEEP_FIGURES if any(row[name] is not None for row in models)]
+    numbers = sorted({row["topics"] for row in models})
+    figure, panels = subplots(
+        1, len(figures), figsize=(max(4.0 * len(figures), 6), 3), squeeze=False, layout="constrained"
+    )
+    for name, axes in zip(figures, panels.flat):
+        points = [(row["topics"], row[name]) for row in models if row[name] is not None]
+        of_numbers = [_interval([value for topics, value in points if topics == number]) for number in numbers]
+        low, means, high = zip(*of_numbers)
+        axes.vlines(numbers, low, high, color=_COLOUR, alpha=0.25, linewidth=5)
+        axes.plot(numbers, means, color=_COLOUR, linewidth=1.2)
+        axes.plot(*zip(*points), "o", color=_COLOUR, markersize=3)
+        if recommended is not None:
+            axes.axvline(recommended, color=_GREY, linestyle="--", linewidth=1, zorder=0)
+        axes.set_title(_SWEEP_FIGURES[name], fontsize=10, loc="left")
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xticks(numbers, [f"{number:,}" for number in numbers])
+        _clean(axes)
+    label = "number of topics" + (f" (recommended: {recommended:,})" if recommended is not None else "")
+    figure.supxlabel(label, fontsize=10)
+    return list(figure.axes)
+
+
+def _interval(values: list[float]) -> tuple[float, float, float]:
+    """Return the mean between the ends of its interval of ±2 standard errors, which one value does not have."""
+    mean = float(np.mean(values)) if values else np.nan
+    error = float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else np.nan
+    return mean - 2 * error, mean, mean + 2 * error
 
 
 def _axis(documents: dict[str, int]) -> tuple[list[str], npt.NDArray[Any] | None]:

@@ -1,4 +1,4 @@
-"""The page about a result, as an object that notebooks show."""
+"""The page about a result or a sweep, as an object that notebooks show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HEIGHT = 800
 
 
 class Report:
-    """The page about a result, `Result.report`. A notebook shows it inline, and ``print`` its path.
+    """The page about a result or a sweep, which their ``report()`` returns. A notebook shows it, and ``print`` its path.
 
     Attributes
     ----------

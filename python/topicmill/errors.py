@@ -102,7 +102,7 @@ class StoppedError(TopicMillError):
 # The program's flags that are arguments here.
 _ARGUMENTS = {
     "overwrite": "overwrite=True",
-    **{name: name for name in ("format", "output", "terms", "threads", "topics")},
+    **{name: name for name in ("format", "output", "parallel", "seeds", "terms", "threads", "topics")},
 }
 _FLAG = re.compile(rf"(?<!\S)('?)--({'|'.join(_ARGUMENTS)})(?![\w-])(?: <\w+>)?")
 

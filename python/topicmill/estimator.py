@@ -104,6 +104,11 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentEstim
     (documents, terms), as ``CountVectorizer`` returns it. Counts that are not whole numbers are
     rounded, with a warning.
 
+    `score` is that of documents held out, so that ``GridSearchCV(TopicMill(), {"n_components": [20, 50]})``
+    compares numbers of topics, and ``{"settings": [{"train.passes": 20}, {"train.passes": 50}]}`` keys of the job.
+    Scores of models with different vocabularies cannot be compared. `topicmill.sweep` compares numbers of topics by
+    coherence and stability too.
+
     Examples
     --------
     >>> from topicmill import TopicMill

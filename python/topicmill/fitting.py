@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import _job, _program, _tables, _texts
+from . import _job, _tables, _training
 from ._job import Settings
 from ._tables import Backend, Table
-from .errors import DataError, UsageError
+from .errors import UsageError
 from .result import Result
 
-# In an output folder, where the program ignores names that begin with a dot.
-_INPUT = ".input"
 _TOPICS = 50
-# The columns of texts that are no table, by argument; and the keys of the job that name columns.
-_COLUMNS = {"text": "text", "ids": "id", "date": "date", "group": "group", "labels": "labels"}
-_KEYS = {"text": "text", "ids": "id", "group": "group", "labels": "labels"}
-# Keys of the job that are arguments.
-_ARGUMENTS = {
-    "model.seed": "seed (of estimators: random_state)",
-    "model.topics": "topics (of TopicMill: n_components)",
-    "output.path": "output",
-}
 
 
 def fit(
@@ -136,37 +122,20 @@ def fit(
     [['money'], ['animals']]
     """
     backend = _tables.choose(backend, texts)
-    chosen = _job.merged(settings, keywords)
-    for key, argument in _ARGUMENTS.items():
-        if key in chosen:
-            raise TypeError(f"{key} is an argument of its own: pass {argument}")
-    chosen["model.seed"] = seed
+    chosen = _training.keys(settings, keywords, seed)
     if topics is None and labels is None and "corpus.labels" not in chosen:
         topics = _TOPICS
     if topics is not None:
         chosen["model.topics"] = topics
     described = {"text": text, "ids": ids, "date": date, "group": group, "labels": labels}
-    corpus, lines = _corpus(texts, {key: value for key, value in described.items() if value is not None}, metadata)
-    if date is not None:
-        chosen["project.trends"] = list(dict.fromkeys([corpus["metadata"][0], *chosen.get("project.trends", [])]))
-    flags = [*_job.threads(threads), *_job.flags(chosen)]
-    flags += ["--overwrite"] * overwrite + ["--quiet"] * (not verbose)
-    if output is not None:
-        if "://" in str(output):
-            raise ValueError(f"output is {output}, but must be a local folder: for others, use `topicmill run`")
-        folder = Path(output).absolute()
-        _run(corpus, lines, folder / _INPUT, folder, flags, verbose)
-        return Result(folder, backend=backend)
-    temporary = Path(tempfile.mkdtemp(prefix="topicmill-"))
-    try:
-        _run(corpus, lines, temporary / "input", temporary / "output", flags, verbose)
-        shutil.rmtree(temporary / "input")
-        result = Result(temporary / "output", backend=backend)
-        result._own(temporary)
+    flags = ["--processes", "1", *_job.threads(threads), *["--overwrite"] * overwrite]
+    with _training.folders(output) as folders:
+        _training.run("run", flags, folders, texts, described, metadata, chosen, verbose)
+        if output is None:
+            shutil.rmtree(folders.input)
+        result = Result(folders.output, backend=backend)
+        folders.give_to(result)
         return result
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
 
 
 def read(path: str | os.PathLike[str], *, backend: Backend | None = None) -> Result:
@@ -198,74 +167,7 @@ def read(path: str | os.PathLike[str], *, backend: Backend | None = None) -> Res
     topicmill.errors.UsageError: nowhere: does not exist
     pass the folder that the job names as `output.path`
     """
-    return Result(path, backend=backend)
-
-
-def _corpus(
-    texts: Any, described: dict[str, Any], metadata: Any
-) -> tuple[dict[str, Any], Iterator[str] | None]:
-    """Return keys of the job's section ``corpus``, and texts that are not in files as lines.
-
-    `described` has the arguments that describe texts: names of columns, or their values.
-    """
-    is_table, is_files = _texts.is_table(texts), isinstance(texts, os.PathLike)
-    is_named = is_table or is_files
-    kind = "path" if is_files else type(texts).__name__
-    for argument, value in described.items():
-        if isinstance(value, str) != is_named:
-            wanted = "the name of a column" if is_named else "a value for each text"
-            raise TypeError(f"{argument} is a {type(value).__name__}: with a {kind}, pass {wanted}")
-    if metadata is not None and hasattr(metadata, "items") == is_named:
-        wanted = "a list of names of columns" if is_named else "a dict of columns, such as {'year': df['year']}"
-        raise TypeError(f"metadata is a {type(metadata).__name__}: with a {kind}, pass {wanted}")
-    listed = [metadata] if isinstance(metadata, str) else [] if metadata is None else list(metadata)
-    names = described if is_named else {argument: _COLUMNS[argument] for argument in described}
-    if not is_files:
-        names = {"text": "text", "ids": "id"} | names
-    kept = list(dict.fromkeys([names["date"], *listed] if "date" in names else listed))
-    corpus = {_KEYS[argument]: name for argument, name in names.items() if argument in _KEYS}
-    if kept:
-        corpus["metadata"] = kept
-    if is_files:
-        return {"base": Path.cwd(), "input": os.fspath(texts), **corpus}, None
-    columns: dict[str, Any]
-    if is_table:
-        places = [("text", names["text"]), *described.items(), *(("metadata", name) for name in listed)]
-        columns = {name: _texts.column(texts, name, argument) for argument, name in places}
-    else:
-        for name in listed:
-            if name in ("text", "id", *names.values()):
-                raise ValueError(f"a column of metadata cannot be named {name!r}: rename it")
-        columns = {"text": texts, **{names[argument]: value for argument, value in described.items()}}
-        columns |= {name: metadata[name] for name in listed}
-    if "labels" in names:
-        columns[names["labels"]] = _texts.label_lists(columns[names["labels"]])
-    ids = columns.pop(names["ids"]) if "ids" in described else None
-    return corpus, _texts.lines(columns.pop(names["text"]), ids, columns, names["text"], names["ids"])
-
-
-def _run(
-    corpus: Mapping[str, Any], lines: Iterator[str] | None, spool: Path, output: Path, flags: list[str], verbose: bool
-) -> None:
-    """Write job and lines, if there are any, to the folder `spool`, and run the job."""
-    had_output = output.exists()
-    job = spool / "job.toml"
-    if lines is not None:
-        file = _texts.spool(lines, spool)
-        corpus = {"base": file.parent, "input": file.name, **corpus}
-        job = file.with_suffix(".toml")
-    is_new = not job.exists()
-    _job.write(job, {"corpus": corpus, "output": {"path": output}})
-    try:
-        _program.run("run", job, "--processes", "1", *flags, verbose=verbose)
-    except (UsageError, DataError):
-        for file in spool.glob(f"{job.stem}.*") if is_new else ():
-            file.unlink()
-        with contextlib.suppress(OSError):  # Not empty.
-            spool.rmdir()
-            if not had_output:
-                output.rmdir()
-        raise
-    for other in spool.glob("documents-*.*"):
-        if other.stem != job.stem:
-            other.unlink()
+    result = Result(path, backend=backend)
+    if "sweep" in result.tables:
+        raise UsageError(f"{path}: is a sweep", "open it with topicmill.read_sweep")
+    return result
