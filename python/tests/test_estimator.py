@@ -135,9 +135,9 @@ def test_it_works_in_pipelines_searches_and_other_processes(texts, counts):
 
 def test_searches_compare_scores_of_held_out_texts(texts):
     settings = [{**FEW, "train.passes": passes} for passes in (1, 5)]
-    search = GridSearchCV(TopicMill(TOPICS), {"settings": settings}, cv=2, refit=False).fit(texts[:100])
+    search = GridSearchCV(TopicMill(TOPICS, n_jobs=1), {"settings": settings}, cv=2, refit=False).fit(texts[:100])
     assert search.best_params_ == {"settings": settings[1]}
-    model = clone(TopicMill(TOPICS)).set_params(**search.best_params_).fit(texts[50:100])
+    model = clone(search.estimator).set_params(**search.best_params_).fit(texts[50:100])
     assert model.score(texts[:50]) == search.cv_results_["split0_test_score"][1]
 
 
