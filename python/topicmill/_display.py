@@ -8,8 +8,6 @@ from typing import Any
 
 # The start of the table of topics that the program prints, after other tables and the training curve.
 _HEADER = re.compile(r"^ *topic +share ", re.MULTILINE)
-# The advice that it prints about a sweep, which may have several lines.
-_ADVICE = re.compile(r"^advice +(.*(?:\n +\S.*)*)", re.MULTILINE)
 _MOST = 30
 
 
@@ -17,12 +15,6 @@ def topics_of(page: str) -> str:
     """Return the table of topics from the output of ``topicmill inspect``."""
     header = _HEADER.search(page)
     return page[header.start() :] if header else page
-
-
-def advice_of(page: str) -> str:
-    """Return the advice about a sweep from the output of ``topicmill inspect``."""
-    advice = _ADVICE.search(page)
-    return " ".join(advice[1].split()) if advice else ""
 
 
 def page(title: str, topics: list[dict[str, Any]]) -> str:

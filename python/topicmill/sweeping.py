@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -81,7 +83,8 @@ class Sweep:
     @cached_property
     def advice(self) -> str:
         """Which number of topics to take, and why, in words."""
-        return _display.advice_of(_program.run("inspect", self.path))
+        advice: str = json.loads(_program.run("inspect", "--json", self.path))["advice"]
+        return advice
 
     def plot(self) -> list[Axes]:
         """Draw held-out likelihood, coherence and stability against the number of topics, by matplotlib.
@@ -237,14 +240,14 @@ def sweep(
     backend = _tables.choose(backend, texts)
     chosen = _training.keys(settings, keywords, seed)
     numbers = list(topics)
-    # The job must have a number; the models have their own.
-    chosen["model.topics"] = min(numbers, default=1)
     described = {"text": text, "ids": ids, "date": date, "group": group}
     flags = [f"--topics={','.join(map(str, numbers))}", f"--seeds={seeds}", f"--parallel={parallel}"]
     flags += [*_job.threads(threads), *["--overwrite"] * overwrite]
     with _training.folders(output) as folders:
         flags.append(f"--output={folders.output}")
         _training.run("sweep", flags, folders, texts, described, metadata, chosen, verbose)
+        if folders.temporary is not None:
+            shutil.rmtree(folders.input)
         made = Sweep(folders.output, backend=backend)
         folders.give_to(made._result)
         return made

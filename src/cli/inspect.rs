@@ -85,14 +85,22 @@ struct ResultScreen {
     tables: Vec<TableListing>,
     evaluation: Vec<EvaluationRow>,
     topics: Vec<TopicLine>,
+    /// The numbers of topics of a sweep, and the recommendation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sizes: Vec<SweepSizeRow>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    advice: String,
 }
 
 /// Shows the output folder at the path.
 fn show_result(args: &InspectArgs) -> Result<(), Failure> {
     let root = &args.path;
     let (tables, topics) = (listing(root)?, topic_lines(root)?);
+    let sizes: Vec<SweepSizeRow> = rows(root)?;
+    let advice = if sizes.is_empty() { String::new() } else { advice(&sizes) };
     if args.json {
-        return super::print_json(&ResultScreen { tables, evaluation: rows(root)?, topics });
+        let evaluation = rows(root)?;
+        return super::print_json(&ResultScreen { tables, evaluation, topics, sizes, advice });
     }
     let mut text = String::new();
     if tables.is_empty() {
@@ -113,9 +121,14 @@ fn show_result(args: &InspectArgs) -> Result<(), Failure> {
             text += &format!("\n{}", plan::rows(&rows));
         }
     }
-    let sizes: Vec<SweepSizeRow> = rows(root)?;
     if !sizes.is_empty() {
-        text += &format!("\n{}\n{}", size_table(&sizes), plan::rows(&[("advice", advice(&sizes))]));
+        text += &format!(
+            "
+{}
+{}",
+            size_table(&sizes),
+            plan::rows(&[("advice", advice)])
+        );
     }
     if let Some(line) = held_out_curve(&training_curve(root)?) {
         text += &format!("\n{}", plan::rows(&[("training", line)]));

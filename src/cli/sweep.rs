@@ -118,7 +118,10 @@ fn job(args: &SweepArgs, root: &Path) -> Result<Job, Failure> {
             return Err(Failure::usage(message));
         }
         let seed = starter.seed.map(|seed| format!("model.seed={seed}"));
-        let sets: Vec<String> = starter.set.iter().cloned().chain(seed).collect();
+        // The job need not name one.
+        let topics = args.topics.iter().min().map(|topics| format!("model.topics={topics}"));
+        let sets: Vec<String> =
+            topics.into_iter().chain(starter.set.iter().cloned()).chain(seed).collect();
         return Job::load(Path::new(name), &sets);
     }
     let path = job_file(root);

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Failure;
-use super::args::StartArgs;
+use super::args::{HereArgs, RunArgs, StartArgs};
 use super::beside::{named, write_beside};
+use super::placement::JobPlacement;
 use super::starter::job_file;
-use super::topics::{check_free, refuse_other_job, start};
-use crate::config::{Job, Template};
+use super::topics::{check_free, refuse_other_job};
+use super::{Failure, run};
+use crate::config::{Job, Stages, Template};
 use crate::sweep::{SweptModel, link_collection, link_model, models_of, write_stability};
 use crate::tables::output::{MODELS, Output};
 
@@ -71,17 +72,18 @@ pub(super) fn run(args: &TakeArgs) -> Result<(), Failure> {
         refuse_other_job(&job)?;
     }
     write_beside(&path, template.to_toml().as_bytes(), args.start.overwrite)?;
-    let mut start_args = args.start;
+    let placement = JobPlacement::here(args.start.here.threads)?;
     let folder = Output::lead(&*output)?;
-    if start_args.overwrite {
+    if args.start.overwrite {
         folder.clear_all()?;
-        start_args.overwrite = false;
     }
     link_collection(&folder, &sweep)?;
     link_model(&folder, &model.folder(&sweep))?;
     write_stability(&folder, &base, &sweep, model)?;
     drop(folder);
-    start(job, path, start_args)
+    let HereArgs { quiet, json, .. } = args.start.here;
+    let run_args = RunArgs { job: path, quiet, json, ..RunArgs::default() };
+    run::start(job, &run_args, Stages::Project, &placement)
 }
 
 /// Returns the model of this name, or the first one with this number of topics.
