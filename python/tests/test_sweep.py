@@ -9,6 +9,7 @@ import pandas
 import pytest
 from conftest import planted
 from matplotlib.pyplot import close
+from scipy.optimize import linear_sum_assignment
 
 import topicmill
 from topicmill.errors import UsageError
@@ -55,6 +56,34 @@ def test_the_model_that_is_taken_has_the_topics_of_the_sweep(sweep, no_leftovers
     with pytest.raises(UsageError, match="has no model 3\nits models are 2/1, 2/2, 5/1, 5/2"):
         sweep.take(3)
     del result
+
+
+def test_topics_are_matched_as_scipy_matches_them(sweep):
+    phi = {name: topicmill.read(sweep.path / f"models/{name}").phi.astype(float) for name in ("2-1", "5-1", "5-2")}
+
+    def distances(one, other):
+        roots = np.sqrt(phi[one])[:, None] - np.sqrt(phi[other])[None]
+        return np.sqrt((roots**2).sum(axis=2) / 2)
+
+    def rows(seed, topics, other):
+        found = sweep.matches.query("topics == 5 and seed == @seed and other_topics == @topics and other_seed == @other")
+        return found.sort_values("topic")
+
+    table, between = distances("5-1", "5-2"), rows(1, 5, 2)
+    partners = linear_sum_assignment(table)[1]
+    assert list(between["partner"]) == list(partners)
+    np.testing.assert_allclose(between["partner_distance"], table[np.arange(5), partners], atol=1e-6)
+    np.testing.assert_allclose(between["distance"], table.min(axis=1), atol=1e-6)
+    smaller = distances("5-1", "2-1")
+    np.testing.assert_allclose(rows(1, 2, 1)["distance"], smaller.min(axis=1), atol=1e-6)
+    assert rows(1, 2, 1)["partner"].count() == 2
+    live = {
+        seed: (~topics["dead"] & ~topics["junk"] & topics["duplicate_of"].isna()).to_numpy()
+        for seed in (1, 2)
+        for topics in [topicmill.read(sweep.path / f"models/5-{seed}").topics]
+    }
+    stable = (table[np.arange(5), partners] <= 0.5) & live[1] & live[2][partners]
+    assert list(sweep.topics.query("topics == 5 and seed == 1")["stability"]) == list(stable.astype(float))
 
 
 def test_a_temporary_sweep_is_removed_and_its_results_remain(no_leftovers):
