@@ -1,6 +1,6 @@
-"""Opens reports in headless Chromium and uses them as readers do.
+"""Opens reports and pages of sweeps in headless Chromium and uses them as readers do.
 
-    scripts/check_report.py SCRATCH OUT…      OUT: results with a report.html
+    scripts/check_report.py SCRATCH OUT…      OUT: results with a report.html, and sweeps with a sweep.html
 
 Checks clicks, search, the keyboard, addresses, trends, saved files, colours, widths and paper; that the console
 has no messages, nothing comes from the network, and axe-core finds no violation in light colours and no lack of
@@ -53,7 +53,11 @@ def main():
         print(f"Chromium {browser.version}")
         for result in results:
             print(f"{result}:")
-            check_report(browser, result / "report.html", scratch)
+            page = result / "sweep.html"
+            if page.exists():
+                check_sweep(browser, page, scratch)
+            else:
+                check_report(browser, result / "report.html", scratch)
         browser.close()
 
 
@@ -448,6 +452,31 @@ def check_looks(page, colours):
     before = ground()
     page.locator("#theme").click()
     check(ground() != before, "the switch changes the colours")
+
+
+def check_sweep(browser, file, scratch):
+    check_loading(browser, file)
+    with opened(browser, file) as page:
+        wait(page, "document.querySelectorAll('.four svg, .flow').length === 5")
+        rows = list(csv.reader(io.StringIO(saved(page, "models as CSV", scratch))))
+        check(len(rows) == 1 + page.evaluate("data.models.length"), "the models are saved as CSV")
+        number = page.locator("#size option").last.get_attribute("value")
+        page.select_option("#size", number)
+        check(page.locator(".topics .topic").count() == int(number), f"{number} topics are listed")
+        page.locator(".topics summary").first.press("Enter")
+        check(page.locator(".topics details[open] tbody tr").count() > 0, "and show their partners in other seeds")
+        page.locator(".flow [tabindex='0']").focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("ArrowRight")
+        check("Nearest with fewer topics" in page.locator(".panel").inner_text(), "arrow keys follow a topic to larger numbers")
+    for width, colours in [(WIDTHS[0], "light"), (WIDTHS[-1], "dark")]:
+        with opened(browser, file, width, colours) as page:
+            wait(page, "document.querySelectorAll('.four svg, .flow').length === 5")
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            check(wide <= width, f"the sweep fits into {width}, {colours}", wide)
+            found = Axe().run(page, options={"resultTypes": ["violations"]})
+            check(found.violations_count == 0, "axe-core finds no violation", found.generate_report())
 
 
 def check_paper(page):

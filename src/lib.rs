@@ -44,13 +44,13 @@ pub mod result;
 
 pub mod grow;
 
-pub mod sweep;
-
 pub mod plan;
 
 pub mod export;
 
 pub mod report;
+
+pub mod sweep;
 
 pub mod dataflow;
 

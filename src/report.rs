@@ -10,6 +10,7 @@ mod bounds;
 mod data;
 mod documents;
 mod page;
+mod sweep;
 mod topics;
 mod trends;
 
@@ -37,6 +38,7 @@ pub(crate) use bounds::clip;
 use corpus::DocumentStatus;
 use corpus::collection::{COLLECTION_FILE, Collection};
 use data::{Facts, PageDrift, PageTopic, ReportData, Trend};
+pub(crate) use sweep::sweep_page;
 
 /// What the model was trained on, of the record of training.
 #[derive(Deserialize)]
@@ -172,11 +174,10 @@ fn facts(root: &Path, collection: &Collection) -> Result<Facts, Failure> {
         let count = *collection.documents_by_status.get(status.name())?;
         (count > 0).then(|| (status.name().to_owned(), count))
     });
-    let job = saved_job(root);
-    let of_job = |section: &str, key: &str| job.get(section).and_then(|it| it.get(key)).cloned();
+    let link = saved_value(root, "output", "link");
     Ok(Facts {
-        inputs: inputs(of_job("corpus", "input"), collection),
-        link: of_job("output", "link")
+        inputs: inputs(root, collection),
+        link: link
             .and_then(|link| link.as_str().map(str::to_owned))
             .filter(|link| !link.is_empty()),
         documents: collection.documents,
@@ -194,14 +195,15 @@ fn facts(root: &Path, collection: &Collection) -> Result<Facts, Failure> {
     })
 }
 
-/// Returns the saved job, if it can be read.
-fn saved_job(root: &Path) -> toml::Table {
-    let text = std::fs::read_to_string(root.join(JOB_FILE)).unwrap_or_default();
-    text.parse().unwrap_or_default()
+/// Returns a value of the saved job, if it can be read.
+fn saved_value(root: &Path, section: &str, key: &str) -> Option<toml::Value> {
+    let text = std::fs::read_to_string(root.join(JOB_FILE)).ok()?;
+    text.parse::<toml::Table>().ok()?.get(section)?.get(key).cloned()
 }
 
 /// Returns the last path segments of `corpus.input` and of what was added.
-fn inputs(input: Option<toml::Value>, collection: &Collection) -> Vec<String> {
+fn inputs(root: &Path, collection: &Collection) -> Vec<String> {
+    let input = saved_value(root, "corpus", "input");
     let all = match &input {
         Some(toml::Value::Array(all)) => all.iter().collect(),
         other => other.iter().collect::<Vec<_>>(),

@@ -20,7 +20,8 @@ use sha2::{Digest, Sha256};
 
 use crate::config::Job;
 use crate::failure::Failure;
-use crate::tables::output::{MANIFEST, MODELS, Output};
+use crate::report::sweep_page;
+use crate::tables::output::{MANIFEST, MODELS, Output, SWEEP_PAGE};
 use crate::tables::records::{records, rows};
 use crate::tables::sweep::SweepRow;
 use crate::tables::sweep_topics::SweepTopicRow;
@@ -282,7 +283,7 @@ impl SweptModels {
         Ok(())
     }
 
-    /// Writes the tables of a sweep, and declares it complete.
+    /// Writes the tables and the page of a sweep, and declares it complete.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -308,8 +309,10 @@ impl SweptModels {
         output.write_table(&metadata, models)?;
         output.write_table(&metadata, topics)?;
         output.write_table(&metadata, matches)?;
+        let advice = advice(&sizes);
         output.write_table(&metadata, sizes)?;
         output.write_atomic("views.sql", views_sql(output)?.as_bytes())?;
+        output.write_atomic(SWEEP_PAGE, sweep_page(output.root(), &advice)?.as_bytes())?;
         let fingerprint = &collection.input_fingerprint;
         let mut manifest = Manifest::new(&job.id(), job.model.seed, fingerprint);
         let settings = [("corpus", job.corpus_hash()), ("sweep", hash)];

@@ -137,14 +137,12 @@ pub(super) struct PageDrift {
     pub(crate) groups_to_retrain: usize,
 }
 
-impl ReportData {
-    /// Returns the data as JSON, with numbers to five significant digits.
-    pub(crate) fn json(&self) -> String {
-        let mut json = Vec::new();
-        let mut writer = Serializer::with_formatter(&mut json, FiveDigits);
-        self.serialize(&mut writer).expect("numbers, texts and lists are JSON");
-        String::from_utf8(json).expect("JSON is UTF-8")
-    }
+/// Returns the data of a page as JSON, with numbers to five significant digits.
+pub(super) fn json(data: &impl Serialize) -> String {
+    let mut json = Vec::new();
+    let mut writer = Serializer::with_formatter(&mut json, FiveDigits);
+    data.serialize(&mut writer).expect("numbers, texts and lists are JSON");
+    String::from_utf8(json).expect("JSON is UTF-8")
 }
 
 struct FiveDigits;

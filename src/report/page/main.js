@@ -1,6 +1,5 @@
-// The page as a whole: which view an address shows, the colours, and the first drawing.
+// The page as a whole: which view an address shows, and the first drawing.
 
-const main = document.getElementById("main");
 const narrow = matchMedia("(max-width: 760px)");
 
 /** What the address names: ["topic", "7"], ["value", "year", "1998", "7"]. */
@@ -74,35 +73,13 @@ function drawNames() {
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
-const theme = document.getElementById("theme");
-const systemTheme = matchMedia("(prefers-color-scheme: dark)");
-
-function isDark() {
-  return (document.documentElement.dataset.theme ?? (systemTheme.matches ? "dark" : "light")) === "dark";
-}
-
-function nameTheme() {
-  theme.textContent = isDark() ? "Light" : "Dark";
-  theme.setAttribute("aria-label", isDark() ? "Light colours" : "Dark colours");
-}
-
-theme.addEventListener("click", () => {
-  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-  nameTheme();
-});
-systemTheme.addEventListener("change", nameTheme);
 narrow.addEventListener("change", () => show(false));
-document.getElementById("skip").addEventListener("click", (event) => {
-  event.preventDefault();
-  main.focus();
-});
 
 const title = `${count(topics.length)} ${topics.length === 1 ? "topic" : "topics"}`;
 document.getElementById("title").textContent = title;
 document.getElementById("subtitle").textContent = data.facts.inputs.join(", ");
 document.getElementById("colophon").textContent = `topicmill ${data.facts.version} · job ${data.facts.job} · seed ${data.facts.seed}`
   + (data.facts.threshold ? ` · proportions below ${data.facts.threshold} are not counted in shares by value` : "");
-nameTheme();
 drawList();
 show(false);
 addEventListener("hashchange", () => show(true));
