@@ -171,6 +171,10 @@ def moving(page):
     wait(page, "before => moves > before", moves)
 
 
+def drawn(page):
+    wait(page, "!list.hasAttribute('aria-busy')")
+
+
 def go(page, address):
     if page.evaluate("location.hash") != address:
         with moving(page):
@@ -244,7 +248,7 @@ def check_topic(page):
     check(after[:5] == expected, "λ = 0 is the order of lift", (after[:5], expected))
     for _ in range(20):
         page.keyboard.press("ArrowRight")
-    wait(page, "!document.querySelector('#list[aria-busy]')")
+    drawn(page)
     nearest = page.locator(".nearest a").first
     href = nearest.get_attribute("href")
     with moving(page):
@@ -264,7 +268,7 @@ def check_topic(page):
         check(True, "a chart shows its table")
         page.locator("#lambda").focus()
         page.keyboard.press("ArrowLeft")
-        wait(page, "!document.querySelector('#list[aria-busy]')")
+        drawn(page)
         wait(page, "document.querySelectorAll('details[open] table').length === 1")
         check(True, "and keeps it when the topics are relabelled")
 
@@ -314,7 +318,11 @@ def check_search(page):
         check(heading(page) == document, "a document is found")
         number = page.evaluate("data.documents.numbers[0]")
         check(page.evaluate("location.hash") == f"#document={number}", "its address is its doc_id")
-        check(page.locator("main section").last.locator("a").count() > 0, "with the topics that list it")
+        check(page.locator("main section").last.locator("a").count() > 0, "with its topics and those that list it")
+        passage = page.evaluate("topics[0].passages?.findIndex(Boolean) ?? -1")
+        if passage >= 0:
+            go(page, page.evaluate("place => documentHref(pairs(topics[0].documents)[place][0])", passage))
+            check(page.locator("main details.passage[open]").count() > 0, "and the passages of a document are shown")
     page.fill("#query", "topic 1")
     with moving(page):
         page.locator("#results [data-href]").first.click()
@@ -336,19 +344,28 @@ def check_words(page):
     with moving(page):
         page.keyboard.press("Enter")
     check(page.locator("main .with-term tbody tr").count() > 0, "and open a view of all topics")
+    most = page.evaluate("d3.max(data.terms.texts, (_, term) => d3.sum(topicsOfTerm(term), ([, part]) => part))")
+    check(0.9 < most < 1.001, "the topics share the uses of a term", most)
 
 
 def check_names(page):
     """Renames, hides and merges topics, and reads the file that is saved."""
     go(page, "#topic=1")
     page.fill("#topic-name", 'A "name", שם')
-    page.keyboard.press("Enter")
+    with moving(page):
+        page.locator(".steps a").last.click()
+    go(page, "#topic=1")
+    drawn(page)
     listed = page.locator('#list [data-topic="1"] .words')
     check('A "name", שם' in listed.inner_text() and heading(page) == 'A "name", שם', "a topic gets a name", listed.inner_text())
     go(page, "#topic=0")
     before = page.evaluate("topics[1].share")
-    page.fill("#topic-into", "1")
-    page.locator("#topic-apply").click()
+    page.fill("#topic-into", "no number")
+    page.keyboard.press("Tab")
+    check("does not begin with a topic's number" in page.evaluate("document.getElementById('topic-into').validationMessage"), "a topic is merged by number")
+    page.fill("#topic-into", page.locator('#topic-numbers option[value^="1 "]').get_attribute("value"))
+    page.keyboard.press("Tab")
+    drawn(page)
     check(page.locator('#list [data-topic="0"]').count() == 0 and page.evaluate("topics[1].share") > before, "a merged topic leaves the list")
     go(page, "#names")
     with page.expect_download() as download:
@@ -361,9 +378,11 @@ def check_names(page):
     page.locator("#names-file").set_input_files({"name": "n.csv", "mimeType": "text/csv", "buffer": b"topic,name,hidden,merged_into\n99999,x,,\n"})
     wait(page, "document.querySelector('[role=alert]').textContent.includes('n.csv, line 2: topic is “99999”')")
     page.locator("#names-file").set_input_files({"name": "n.csv", "mimeType": "text/csv", "buffer": b"topic,name,hidden,merged_into\r\n1,,true,\r\n"})
-    wait(page, "!document.querySelector('#list [data-topic=\"1\"]') && document.querySelector('#list [data-topic=\"0\"]')")
-    check(True, "a file of names can be opened, and hides a topic")
+    wait(page, "!document.querySelector('#list [data-topic=\"1\"]')")
+    check(page.evaluate("topics[0].merged_into") == 1, "a file of names can be opened, and leaves other topics as they are")
+    check("n.csv is about 1 topic; what was said about 1 of them is replaced" in page.locator("main").inner_text(), "and it is said what it replaced")
     page.locator("#names-discard").click()
+    drawn(page)
     check(page.locator('#list [data-topic="1"]').count() == 1, "and the names of the report are there again")
 
 
@@ -382,7 +401,7 @@ def make_trend(page):
     page.evaluate("""() => {
         const every = (of) => topics.map(() => of);
         data.trends.push({ name: "made", kind: "time", values: ["1990", "1991", "2000"], documents: [9, 9, 1], tokens: [90, 90, 10],
-            others: 0, without: 0, shares: every([100000, 200000, 0]), intervals: every([100, 500, 100, 500]) });
+            others: 0, without: 0, shares: every([10000, 20000, 0]), interval_above: 0, intervals: every([10, 50, 10, 50]) });
         data.documents.columns.push("made");
         data.documents.values.push(data.documents.ids.map((_, i) => (i ? "2000" : "1991")));
     }""")
@@ -419,7 +438,11 @@ def check_trends(page, scratch):
     check(heading(page) == "1991", "with its name", heading(page))
     if page.evaluate("data.documents.ids.length"):
         check(page.locator(".documents tbody tr").count() == 1, "and with its documents in the report")
-        check("1 of the 9 documents with this value" in page.locator("main").inner_text(), "and the number of all")
+        check(f"1 of the 9 {page.evaluate('UNITS')} with this value" in page.locator("main").inner_text(), "and the number of all")
+        page.fill("#query", page.evaluate("relevantTerms(topics[topicsIn(0)[0][0].number], 1)[0].text") + " 1991")
+        nearest = page.locator("#results [aria-label^='Documents nearest'][aria-label$=': made 1991'] [data-href]")
+        check(nearest.count() == 1 and nearest.get_attribute("data-href") == page.evaluate("documentHref(0)"), "a year beside words narrows the documents")
+        page.fill("#query", "")
     go(page, "#trends=made")
     wait(page, "document.querySelectorAll('.multiples a').length === data.topics.length")
     check(page.locator(".layer-0").count() == 2, "all topics have a chart, and the largest are on top of each other")

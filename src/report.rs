@@ -37,6 +37,7 @@ use bounds::Bounds;
 pub(crate) use bounds::clip;
 use corpus::DocumentStatus;
 use corpus::collection::{COLLECTION_FILE, Collection};
+use corpus::settings::TextSection;
 use data::{Facts, PageDrift, PageTopic, ReportData, Trend};
 pub(crate) use sweep::sweep_page;
 
@@ -99,8 +100,14 @@ pub(crate) fn report(output: &Output, parts: &[u64], threads: usize) -> Result<S
     let trends = trends::trends(root, lines.len(), &all)?;
     let columns = shown_columns(all, &trends);
     let place = (output, parts);
-    let (documents, of_topics) =
-        documents::documents(place, &collection, lines.len(), &columns, &bounds, threads)?;
+    let (documents, of_topics) = documents::documents(
+        place,
+        &collection,
+        lines.len(),
+        (&columns, &trends),
+        &bounds,
+        threads,
+    )?;
     let drift = drift(root)?;
     let mut warnings = warnings::of_topics(&lines);
     let of_drift = |drift: &PageDrift| {
@@ -146,6 +153,8 @@ fn columns(collection: &Collection) -> Vec<Column> {
 
 /// Returns the columns whose values are shown: those with trends first, so that a value's documents can be listed.
 fn shown_columns(mut columns: Vec<Column>, trends: &[Trend]) -> Vec<Column> {
+    // Bytes of texts say nothing to a reader.
+    columns.retain(|column| column.input != TextSection::COLUMN);
     columns.sort_by_key(|column| !trends.iter().any(|trend| trend.name == column.input));
     columns.truncate(bounds::MOST_COLUMNS);
     columns
@@ -181,7 +190,7 @@ fn facts(root: &Path, collection: &Collection) -> Result<Facts, Failure> {
             .and_then(|link| link.as_str().map(str::to_owned))
             .filter(|link| !link.is_empty()),
         documents: collection.documents,
-        documents_with_terms: collection.documents_with_terms,
+        sections: collection.grouped,
         statuses: statuses.collect(),
         left_out: collection.left_out.clone(),
         tokens: collection.tokens_total,

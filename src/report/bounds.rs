@@ -15,8 +15,12 @@ pub(super) const MOST_TERMS: usize = 8_000;
 pub(super) const MOST_HOLDERS: usize = 3;
 /// The share of a term's uses that such a topic has at least.
 pub(super) const LEAST_HELD: f64 = 0.05;
-/// Pairs of a topic and a value in a trend whose shares have intervals.
-pub(super) const MOST_INTERVALS: usize = 20_000;
+/// Shares of topics in trends that have intervals: the largest of all trends.
+pub(super) const MOST_INTERVALS: usize = 10_000;
+/// Documents sought for each value of a trend, and the most that its view lists.
+pub(super) const VALUE_DOCUMENTS: usize = 50;
+/// Parts of `documents` in which they are sought.
+pub(super) const VALUE_PARTS: usize = 100;
 /// Topics of a document.
 pub(super) const DOCUMENT_TOPICS: usize = 4;
 /// Names of input files.
@@ -37,6 +41,8 @@ pub(super) struct Bounds {
     pub(crate) documents: usize,
     /// Of these, documents with a passage, which takes some 400 bytes.
     pub(crate) passages: usize,
+    /// Documents that values of trends have besides those of topics, which take some 90 bytes each.
+    pub(crate) value_documents: usize,
 }
 
 impl Bounds {
@@ -44,9 +50,10 @@ impl Bounds {
     pub(crate) fn of(topics: usize) -> Self {
         let share = |budget: usize| budget / topics.max(1);
         Self {
-            terms: share(30_000).clamp(10, 30),
+            terms: share(30_000).clamp(10, 25),
             documents: share(2_000).clamp(5, 20),
             passages: share(750).clamp(2, 20),
+            value_documents: share(200_000).clamp(500, 3_000),
         }
     }
 }
@@ -77,13 +84,13 @@ mod tests {
     fn many_topics_show_less_each_and_never_nothing() {
         let shown = |topics| {
             let bounds = Bounds::of(topics);
-            (bounds.terms, bounds.documents, bounds.passages)
+            (bounds.terms, bounds.documents, bounds.passages, bounds.value_documents)
         };
-        assert_eq!(shown(0), (30, 20, 20));
-        assert_eq!(shown(100), (30, 20, 7));
-        assert_eq!(shown(300), (30, 6, 2));
-        assert_eq!(shown(2000), (15, 5, 2));
-        assert_eq!(shown(65_535), (10, 5, 2));
+        assert_eq!(shown(0), (25, 20, 20, 3000));
+        assert_eq!(shown(100), (25, 20, 7, 2000));
+        assert_eq!(shown(300), (25, 6, 2, 666));
+        assert_eq!(shown(2000), (15, 5, 2, 500));
+        assert_eq!(shown(65_535), (10, 5, 2, 500));
     }
 
     #[test]

@@ -7,7 +7,9 @@ use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
 use crate::tables::drift::DriftRow;
 use crate::tables::evaluation::EvaluationRow;
-use crate::tables::topics::TopicLine;
+use crate::tables::labels::LabelRow;
+use crate::tables::topic_changes::TopicChangeRow;
+use crate::tables::topic_names::TopicNameRow;
 use crate::tables::training_log::CurvePoint;
 use crate::tables::warnings::Warning;
 use corpus::boilerplate::LeftOut;
@@ -37,7 +39,8 @@ pub(super) struct Facts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) link: Option<String>,
     pub(crate) documents: u64,
-    pub(crate) documents_with_terms: u64,
+    /// Whether they are sections of longer texts.
+    pub(crate) sections: bool,
     /// Name and number of documents of each status that occurs.
     pub(crate) statuses: Vec<(String, u64)>,
     /// What was left out of texts, by rule.
@@ -54,13 +57,31 @@ pub(super) struct Facts {
 
 #[derive(Debug, Default, Serialize)]
 pub(super) struct PageTopic {
+    pub(crate) tokens: i64,
+    pub(crate) share: f64,
+    pub(crate) coherence_npmi: Option<f64>,
+    pub(crate) exclusivity: Option<f64>,
+    pub(crate) effective_terms: Option<f64>,
+    pub(crate) rank1_documents: Option<i64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) dead: bool,
+    pub(crate) duplicate_of: Option<i32>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) junk: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) label: Option<LabelRow>,
+    /// How it has moved, after a warm start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) change: Option<TopicChangeRow>,
+    /// What a person has said about it.
     #[serde(flatten)]
-    pub(crate) line: TopicLine,
+    pub(crate) named: Option<TopicNameRow>,
     /// Its place on the map.
     pub(crate) place: Option<[f64; 2]>,
     /// Topic and distance, nearest first.
     pub(crate) nearest: Vec<(usize, f64)>,
-    /// Term (a place in `terms`) and −1000 ln of its probability, alternating; most probable first.
+    /// Term (a place in `terms`) and −1000 ln of its probability minus that of the term before, alternating; most probable
+    /// first.
     pub(crate) terms: Vec<u32>,
     /// Document (a place in `documents`) and its share in thousandths, alternating; largest first.
     pub(crate) documents: Vec<u32>,
@@ -77,6 +98,8 @@ pub(super) struct PageTerms {
     pub(crate) texts: Vec<String>,
     /// Tokens in the collection.
     pub(crate) counts: Vec<i64>,
+    /// Of these, according to the model: those of all topics, of which each has a share.
+    pub(crate) assigned: Vec<u64>,
     /// Tokens of all terms of the vocabulary.
     pub(crate) total: i64,
     /// For each term, the topics that have most of its uses but do not show it: topic and share of its uses in
@@ -84,7 +107,7 @@ pub(super) struct PageTerms {
     pub(crate) topics: Vec<Vec<u32>>,
 }
 
-/// The documents that any topic shows, in the input's order.
+/// The documents that topics show and those that values of trends add, in the input's order.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct PageDocuments {
     /// Their `doc_id`.
@@ -120,11 +143,25 @@ pub(super) struct Trend {
     pub(crate) others: usize,
     /// Documents without a value.
     pub(crate) without: u64,
-    /// For each topic, its share of the tokens of each value, in millionths.
+    /// For each topic, its share of the tokens of each value, in hundred-thousandths; on the page, −n stands for n zeros.
+    #[serde(serialize_with = "in_runs")]
     pub(crate) shares: Vec<Vec<u32>>,
-    /// For each topic, how far its share's 95 % interval goes below and above it, in thousandths of the share,
-    /// alternating: of the values in which the share is not 0.
+    /// Shares above this have intervals.
+    pub(crate) interval_above: u32,
+    /// For each topic, how far the 95 % intervals of these shares go below and above them, in hundredths of the share,
+    /// alternating.
     pub(crate) intervals: Vec<Vec<u32>>,
+}
+
+fn in_runs<S: serde::Serializer>(rows: &[Vec<u32>], serializer: S) -> Result<S::Ok, S::Error> {
+    let runs = |row: &Vec<u32>| -> Vec<i64> {
+        let run = |run: &[u32]| match (run[0], run.len()) {
+            (0, 2..) => vec![-(run.len() as i64)],
+            _ => run.iter().map(|&share| share.into()).collect(),
+        };
+        row.chunk_by(|a, b| a == b).flat_map(run).collect()
+    };
+    serializer.collect_seq(rows.iter().map(runs))
 }
 
 /// How far new documents have moved.

@@ -1,15 +1,18 @@
-//! The documents of each topic. Of the tables of documents, only parts with such a document are read, and only their rows.
+//! The documents of each topic and of each value of a trend. Of the tables of documents, only parts with such a document
+//! are read, and only their rows; and of `documents`, to find those of values, columns of a limited number of parts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Column;
-use super::bounds::{Bounds, DOCUMENT_TOPICS, ID_CHARS, NAME_CHARS, clip, clip_middle};
-use super::data::PageDocuments;
+use super::bounds::{
+    Bounds, DOCUMENT_TOPICS, ID_CHARS, NAME_CHARS, VALUE_DOCUMENTS, VALUE_PARTS, clip, clip_middle,
+};
+use super::data::{PageDocuments, Trend};
 use crate::failure::Failure;
 use crate::tables::document_topics::DocumentTopicRow;
-use crate::tables::documents::DocumentId;
+use crate::tables::documents::{DocumentKey, DocumentTokens};
 use crate::tables::output::{Output, is_gone, part_name};
 use crate::tables::parts::visit_pieces;
 use crate::tables::predictions::PredictionRow;
@@ -18,33 +21,38 @@ use crate::tables::topic_documents::TopicDocumentRow;
 use corpus::collection::Collection;
 use corpus::dates::day_of;
 use corpus::labels::split;
+use corpus::memo::Memo;
 
 /// What the tables have about a document.
 #[derive(Default)]
 struct ShownDocument {
+    id: String,
     topics: Vec<u32>,
     values: Vec<Option<String>>,
     /// The topics of the labels that it is predicted to have.
     predicted: Vec<i32>,
 }
 
-/// Returns the documents in which topics are largest, with their values of `columns` of `documents`; and for each topic,
-/// document (its place among them) and share in thousandths, alternating. None if nothing was projected, or if no
-/// documents are listed per topic. `parts` are the numbers of documents in the parts of `documents`.
+/// Returns the documents in which topics are largest and others that have the values of the trends, with their values of
+/// `columns` of `documents`; and for each topic, document (its place among them) and share in thousandths, alternating.
+/// None if nothing was projected, or if no documents are listed per topic. `parts` are the numbers of documents in the
+/// parts of `documents`.
 pub(super) fn documents(
     (output, parts): (&Output, &[u64]),
     collection: &Collection,
     topics: usize,
-    columns: &[Column],
+    (columns, trends): (&[Column], &[Trend]),
     bounds: &Bounds,
     threads: usize,
 ) -> Result<(PageDocuments, Vec<Vec<u32>>), Failure> {
     let is_shown = |row: &TopicDocumentRow| row.rank as usize <= bounds.documents;
     let lines = records(output.local_root(&[])?)?.only(is_shown)?;
-    let ids: BTreeMap<i64, &str> =
-        lines.iter().map(|line| (line.doc_id, &line.source_id[..])).collect();
-    let front = common_folders(ids.values().copied());
-    let places: BTreeMap<i64, u32> = ids.keys().copied().zip(0..).collect();
+    let mut numbers: BTreeSet<i64> = lines.iter().map(|line| line.doc_id).collect();
+    if !lines.is_empty() {
+        let of_values = of_values((output, parts), columns, trends, threads)?;
+        add_in_turn(&mut numbers, &of_values, bounds.value_documents);
+    }
+    let places: BTreeMap<i64, u32> = numbers.iter().copied().zip(0..).collect();
     let mut of_topics = vec![Vec::new(); topics];
     for line in &lines {
         if let Some(documents) = of_topics.get_mut(line.topic as usize) {
@@ -65,13 +73,13 @@ pub(super) fn documents(
         first = after;
     }
     let mut shown = PageDocuments {
-        numbers: ids.keys().copied().collect(),
         texts: vec![Vec::new(); columns.len()],
-        values: vec![vec![None; ids.len()]; columns.len()],
-        topics: vec![Vec::new(); ids.len()],
-        predicted: vec![Vec::new(); if has_labels { ids.len() } else { 0 }],
-        front: front.to_owned(),
-        ids: ids.values().map(|id| clip_middle(&id[front.len()..], ID_CHARS)).collect(),
+        values: vec![vec![None; numbers.len()]; columns.len()],
+        topics: vec![Vec::new(); numbers.len()],
+        predicted: vec![Vec::new(); if has_labels { numbers.len() } else { 0 }],
+        ids: vec![String::new(); numbers.len()],
+        front: String::new(),
+        numbers: numbers.into_iter().collect(),
         columns: columns.iter().map(|column| clip(&column.input, NAME_CHARS)).collect(),
     };
     let columns: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
@@ -80,6 +88,7 @@ pub(super) fn documents(
     let mut known = vec![BTreeMap::new(); columns.len()];
     for (place, document) in read.into_iter().flatten() {
         let place = place as usize;
+        shown.ids[place] = document.id;
         shown.topics[place] = document.topics;
         for (column, value) in document.values.into_iter().enumerate() {
             shown.values[column][place] = value.map(|text| {
@@ -94,7 +103,77 @@ pub(super) fn documents(
             shown.predicted[place] = document.predicted;
         }
     }
+    shown.front = common_folders(shown.ids.iter().map(String::as_str)).to_owned();
+    let rest = |id: &String| clip_middle(&id[shown.front.len()..], ID_CHARS);
+    shown.ids = shown.ids.iter().map(rest).collect();
     Ok((shown, of_topics))
+}
+
+/// Returns, for each value of the trends, documents with it and with tokens, at most [`VALUE_DOCUMENTS`], from the whole
+/// collection: those whose scattered numbers are the smallest.
+fn of_values(
+    (output, parts): (&Output, &[u64]),
+    columns: &[Column],
+    trends: &[Trend],
+    threads: usize,
+) -> Result<Vec<Vec<i64>>, Failure> {
+    let column = |trend: &Trend| columns.iter().find(|column| column.input == trend.name);
+    let named = trends.iter().filter_map(|trend| Some((column(trend)?.name.clone(), trend)));
+    let (names, trends): (Vec<String>, Vec<&Trend>) = named.unzip();
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let step = parts.len().div_ceil(VALUE_PARTS).max(1);
+    let pieces = (0..parts.len()).step_by(step).map(|part| fetch(output, "documents", part));
+    let pieces = pieces.collect::<Result<Vec<_>, _>>()?;
+    let empty: Vec<Vec<BTreeMap<u64, i64>>> =
+        trends.iter().map(|trend| vec![BTreeMap::new(); trend.values.len()]).collect();
+    let keep = |kept: &mut BTreeMap<u64, i64>, document: i64| {
+        kept.insert(scattered(document), document);
+        if kept.len() > VALUE_DOCUMENTS {
+            kept.pop_last();
+        }
+    };
+    let found = visit_pieces(threads, &pieces, |part| {
+        let mut found = empty.clone();
+        let mut memos = vec![Memo::default(); trends.len()];
+        let mut rows = Records::<DocumentTokens>::of(vec![part.clone()], &names);
+        while let Some(row) = rows.next().transpose()? {
+            let texts = if row.tokens_in_vocabulary > 0 { rows.texts() } else { Vec::new() };
+            for (column, cell) in texts.into_iter().enumerate() {
+                let places = |cell: &str| {
+                    let text = shown_value(cell);
+                    text.map_or(Vec::new(), |text| trends[column].places_of(&text))
+                };
+                for &place in memos[column].get(cell.as_deref().unwrap_or(""), places) {
+                    keep(&mut found[column][place], row.doc_id);
+                }
+            }
+        }
+        Ok(found)
+    })?;
+    let mut merged = empty.concat();
+    for (all, of_part) in found.iter().flat_map(|of_part| of_part.iter().flatten().enumerate()) {
+        of_part.values().for_each(|&document| keep(&mut merged[all], document));
+    }
+    Ok(merged.into_iter().map(|of_value| of_value.into_values().collect()).collect())
+}
+
+/// Returns a number in an order in which neighbours are far from each other.
+fn scattered(document: i64) -> u64 {
+    document.cast_unsigned().wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// Adds one document of each value in turn, until there are `most` more.
+fn add_in_turn(documents: &mut BTreeSet<i64>, of_values: &[Vec<i64>], most: usize) {
+    let most = documents.len() + most;
+    for turn in 0..VALUE_DOCUMENTS {
+        for &document in of_values.iter().filter_map(|of_value| of_value.get(turn)) {
+            if documents.len() < most {
+                documents.insert(document);
+            }
+        }
+    }
 }
 
 /// Finds a part of a table; of an output in an object store, fetches a copy.
@@ -116,12 +195,13 @@ fn read(
     columns: &[String],
 ) -> Result<BTreeMap<u32, ShownDocument>, Failure> {
     let mut shown: BTreeMap<u32, ShownDocument> = BTreeMap::new();
-    let mut rows = Records::<DocumentId>::of(parts[..1].to_vec(), columns).of_documents(wanted);
+    let mut rows = Records::<DocumentKey>::of(parts[..1].to_vec(), columns).of_documents(wanted);
     while let Some(row) = rows.next().transpose()? {
         if let Some(&place) = places.get(&row.doc_id) {
             let texts = rows.texts();
             let values = texts.iter().map(|cell| shown_value(cell.as_deref()?)).collect();
-            shown.insert(place, ShownDocument { values, ..ShownDocument::default() });
+            let id = row.source_id;
+            shown.insert(place, ShownDocument { id, values, ..ShownDocument::default() });
         }
     }
     for row in Records::<DocumentTopicRow>::of(parts[1..2].to_vec(), &[]).of_documents(wanted) {
@@ -186,6 +266,18 @@ mod tests {
             (of(&["ä/x", "ö/x"]), of(&["a1", "a2"]), of(&["a/b"]), of(&[])),
             ("", "", "", "")
         );
+    }
+
+    #[test]
+    fn values_get_documents_in_turn_from_the_whole_collection() {
+        let mut documents = BTreeSet::from([3]);
+        add_in_turn(&mut documents, &[vec![3, 4, 5], vec![], vec![9, 4, 8, 7]], 3);
+        assert_eq!(documents, BTreeSet::from([3, 4, 8, 9]));
+        let mut order: Vec<i64> = (0..1000).collect();
+        order.sort_by_key(|&document| scattered(document));
+        order.truncate(10);
+        order.sort_unstable();
+        assert!(order.windows(2).all(|pair| (40..200).contains(&(pair[1] - pair[0]))), "{order:?}");
     }
 
     #[test]

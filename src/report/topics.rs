@@ -43,18 +43,22 @@ pub(super) fn topics(
         chosen.map(|(term, _, relevance)| (term, relevance.log_probability)).collect()
     };
     let shown: Vec<Vec<(u32, f64)>> = (0..lines.len()).map(shown_of).collect();
-    let (mut table, places) = listed_terms(&shown, terms, total);
-    table.topics = holders(&places, &shown, phi, &tokens, terms);
+    let assigned = assigned(phi, &tokens, terms.len());
+    let (mut table, places) = listed_terms(&shown, terms, &assigned, total);
+    table.topics = holders(&places, &shown, phi, &tokens, &assigned);
     let topic = |(number, line): (usize, TopicLine)| PageTopic {
-        line: clipped(line),
         place: map.places[number],
         nearest: nearest[number].clone(),
         terms: shown[number]
             .iter()
-            .flat_map(|&(term, log)| [places[&term], (-1000.0 * log).round() as u32])
+            .scan(0, |before, &(term, log)| {
+                let log = (-1000.0 * log).round() as u32;
+                Some([places[&term], log - std::mem::replace(before, log)])
+            })
+            .flatten()
             .collect(),
         documents: std::mem::take(&mut documents[number]),
-        ..PageTopic::default()
+        ..said_of(line)
     };
     let topics = MappedTopics {
         topics: lines.into_iter().enumerate().map(topic).collect(),
@@ -64,11 +68,8 @@ pub(super) fn topics(
     (topics, table)
 }
 
-/// Clips a topic's name, label and changed terms to the shown length, and leaves out its terms, which the page has elsewhere,
-/// and what holds much of it, of which the warnings are.
-fn clipped(mut topic: TopicLine) -> TopicLine {
-    topic.row.top_terms.clear();
-    topic.concentration.clear();
+/// Returns the figures of a topic that the page shows, with its name, label and changed terms clipped to the shown length.
+fn said_of(mut topic: TopicLine) -> PageTopic {
     let label = topic.label.iter_mut().map(|line| &mut line.label);
     let name = topic.named.iter_mut().flat_map(|row| &mut row.name);
     let changes = topic.change.iter_mut();
@@ -76,13 +77,39 @@ fn clipped(mut topic: TopicLine) -> TopicLine {
     for text in label.chain(name).chain(terms) {
         *text = clip(text, NAME_CHARS);
     }
-    topic
+    PageTopic {
+        tokens: topic.row.tokens,
+        share: topic.row.share,
+        coherence_npmi: topic.row.coherence_npmi,
+        exclusivity: topic.row.exclusivity,
+        effective_terms: topic.row.effective_terms,
+        rank1_documents: topic.row.rank1_documents,
+        dead: topic.row.dead,
+        duplicate_of: topic.row.duplicate_of,
+        junk: topic.row.junk,
+        label: topic.label,
+        change: topic.change,
+        named: topic.named,
+        ..PageTopic::default()
+    }
+}
+
+/// Returns the tokens of each term that the topics have together, Σ_k φ_kw T_k: by this, shares of a term sum to 1.
+fn assigned(phi: &PublishedPhi, tokens: &[f64], terms: usize) -> Vec<f64> {
+    let mut assigned = vec![0.0; terms];
+    for (topic, tokens) in phi.topics.iter().zip(tokens) {
+        for &(term, weight) in &topic.weights {
+            assigned[term as usize] += f64::from(weight) * tokens;
+        }
+    }
+    assigned
 }
 
 /// Returns the table of all shown terms and the most frequent others, and each term's place in it.
 fn listed_terms(
     shown: &[Vec<(u32, f64)>],
     terms: &[VocabularyRow],
+    assigned: &[f64],
     total: i64,
 ) -> (PageTerms, BTreeMap<u32, u32>) {
     let is_shown: BTreeSet<u32> = shown.iter().flatten().map(|entry| entry.0).collect();
@@ -103,6 +130,7 @@ fn listed_terms(
     let table = PageTerms {
         texts: all.iter().map(text).collect(),
         counts: all.iter().map(|&term| count(term)).collect(),
+        assigned: all.iter().map(|&term| assigned[term as usize].ceil().max(1.0) as u64).collect(),
         total,
         topics: Vec::new(),
     };
@@ -116,15 +144,14 @@ fn holders(
     shown: &[Vec<(u32, f64)>],
     phi: &PublishedPhi,
     tokens: &[f64],
-    terms: &[VocabularyRow],
+    assigned: &[f64],
 ) -> Vec<Vec<u32>> {
     let mut most: Vec<Vec<(f64, usize)>> = vec![Vec::new(); places.len()];
     for (topic, &tokens) in tokens.iter().enumerate() {
         for &(term, weight) in &phi.topics[topic].weights {
             let Some(&place) = places.get(&term) else { continue };
-            let uses = terms[term as usize].count.max(1) as f64;
             let of_term = &mut most[place as usize];
-            of_term.push(((f64::from(weight) * tokens / uses).min(1.0), topic));
+            of_term.push((f64::from(weight) * tokens / assigned[term as usize].max(1.0), topic));
             of_term.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             of_term.truncate(MOST_HOLDERS);
         }
@@ -137,7 +164,7 @@ fn holders(
     }
     let listed = |of_term: Vec<(f64, usize)>| {
         let held = of_term.into_iter().filter(|&(share, _)| share >= LEAST_HELD);
-        held.flat_map(|(share, topic)| [topic as u32, (100.0 * share).round() as u32]).collect()
+        held.flat_map(|(share, topic)| [topic as u32, (100.0 * share) as u32]).collect()
     };
     most.into_iter().map(listed).collect()
 }

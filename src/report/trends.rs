@@ -1,7 +1,7 @@
 //! How large topics are in the documents with each value of a metadata column: the rows of `topic_trends`, as the page
 //! shows them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::Column;
@@ -33,7 +33,26 @@ pub(super) fn trends(root: &Path, topics: usize, all: &[Column]) -> Result<Vec<T
         Some(column) => column.input.clone(),
         None => name,
     };
-    Ok(columns.into_iter().map(|(name, column)| trend(&named(name), column, topics)).collect())
+    let trends = columns.into_iter().map(|(name, column)| trend(&named(name), column, topics));
+    let mut trends: Vec<Trend> = trends.collect();
+    leave_out_intervals(&mut trends, MOST_INTERVALS);
+    Ok(trends)
+}
+
+/// Leaves the intervals of at most this many shares, the largest.
+fn leave_out_intervals(trends: &mut [Trend], most: usize) {
+    let shares = trends.iter().flat_map(|trend| trend.shares.iter().flatten());
+    let mut shares: Vec<u32> = shares.copied().collect();
+    shares.sort_unstable_by(|a, b| b.cmp(a));
+    let above = shares.get(most).copied().unwrap_or(0);
+    for trend in trends {
+        trend.interval_above = above;
+        for (shares, intervals) in trend.shares.iter().zip(&mut trend.intervals) {
+            let shares = shares.iter().filter(|&&share| share > 0);
+            let kept = shares.zip(intervals.chunks(2)).filter(|&(&share, _)| share > above);
+            *intervals = kept.flat_map(|(_, interval)| interval.to_vec()).collect();
+        }
+    }
 }
 
 fn trend(name: &str, column: Vec<OfValue>, topics: usize) -> Trend {
@@ -71,13 +90,13 @@ fn trend(name: &str, column: Vec<OfValue>, topics: usize) -> Trend {
     let mut intervals = vec![Vec::new(); topics];
     for (place, of_value) in named.iter().enumerate() {
         for row in of_value {
-            let millionths = (1e6 * row.share).round() as u32;
-            if millionths > 0 && (row.topic as usize) < topics {
-                shares[row.topic as usize][place] = millionths;
-                let thousandths = |far: f64| (1e3 * far.max(0.0) / row.share).round() as u32;
+            let share = (1e5 * row.share).round() as u32;
+            if share > 0 && (row.topic as usize) < topics {
+                shares[row.topic as usize][place] = share;
+                let hundredths = |far: f64| (1e2 * far.max(0.0) / row.share).round() as u32;
                 let (low, high) = (row.low.unwrap_or(row.share), row.high.unwrap_or(row.share));
                 intervals[row.topic as usize]
-                    .extend([thousandths(row.share - low), thousandths(high - row.share)]);
+                    .extend([hundredths(row.share - low), hundredths(high - row.share)]);
             }
         }
     }
@@ -89,8 +108,29 @@ fn trend(name: &str, column: Vec<OfValue>, topics: usize) -> Trend {
         tokens: named.iter().map(|it| it[0].tokens).collect(),
         others: unnamed as usize,
         without,
-        intervals: if topics * named.len() > MOST_INTERVALS { Vec::new() } else { intervals },
         shares,
+        interval_above: 0,
+        intervals,
+    }
+}
+
+impl Trend {
+    /// Returns the places of the values that a document has, by the shown text of its cell: a value, a list of values, or
+    /// a text with a time in it. The page's `documentsOf` does the same.
+    pub(super) fn places_of(&self, text: &str) -> Vec<usize> {
+        let place = |name: &str| self.values.iter().position(|value| value == name);
+        if self.kind == "time" {
+            let begins = |value: &String| text.contains(value.strip_suffix("0s").unwrap_or(value));
+            return (0..self.values.len()).filter(|&at| begins(&self.values[at])).collect();
+        }
+        let names: Vec<&str> = match place(text) {
+            Some(_) => vec![text],
+            None => text.split(", ").collect(),
+        };
+        let others = (self.kind == "name" && self.others > 0).then(|| self.values.len() - 1);
+        let places: BTreeSet<usize> =
+            names.into_iter().filter_map(|name| place(name).or(others)).collect();
+        places.into_iter().collect()
     }
 }
 
@@ -128,19 +168,24 @@ mod tests {
             ("time", &["1990s", "2004"].map(str::to_owned)[..])
         );
         assert_eq!((mixed.without, &mixed.documents[..]), (5, &[5, 95][..]));
-        assert_eq!(mixed.shares, [vec![0, 0], vec![50_000, 950_000]]);
-        assert_eq!(mixed.intervals, [vec![], vec![500, 1000, 500, 1000]]);
+        assert_eq!(mixed.shares, [vec![0, 0], vec![5_000, 95_000]]);
+        assert_eq!(mixed.intervals, [vec![], vec![50, 100, 50, 100]]);
+        let mut cut = [mixed, shown(&[(Some("a"), 1, 9)])];
+        leave_out_intervals(&mut cut, 1);
+        assert_eq!(cut[0].intervals[1], [50, 100]);
+        assert_eq!((cut[1].interval_above, cut[1].intervals[1].len()), (9_000, 0));
         // The rarest dates have no place on an axis.
         let many = shown(&[(Some("1998"), 1, 9), (Some("1999"), 1, 8), (None, 7, 7)]);
         assert_eq!((many.values.len(), many.others), (2, 7));
         assert_eq!(shown(&[(Some("1990"), 1, 9), (Some("unknown"), 1, 1)]).kind, "name");
+        assert_eq!(cut[0].places_of("1998-07-21, 2004-02-01"), [0, 1]);
     }
 
     #[test]
     fn numbers_are_in_their_order() {
         let numbers = shown(&[(Some("-2.5"), 1, 3), (Some("10"), 1, 5), (Some("9"), 1, 1)]);
         assert_eq!((numbers.kind, numbers.values.join(" ")), ("number", "-2.5 9 10".to_owned()));
-        assert_eq!(numbers.intervals[1], [500, 1000, 0, 0, 500, 1000]);
+        assert_eq!(numbers.intervals[1], [50, 100, 0, 0, 50, 100]);
     }
 
     #[test]
@@ -149,5 +194,9 @@ mod tests {
         assert_eq!(names.values, ["c", "a", "2 others"]);
         assert_eq!((&names.documents[..], names.without, names.others), (&[9, 5, 6][..], 4, 2));
         assert_eq!(names.tokens, [90, 50, 60]);
+        assert_eq!(
+            ["c", "a, c", "b", "c, x"].map(|text| names.places_of(text)),
+            [vec![0], vec![0, 1], vec![2], vec![0, 2]]
+        );
     }
 }

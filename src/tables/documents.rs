@@ -41,10 +41,11 @@ table! {
 }
 
 record! {
-    /// The number of a document.
+    /// The number of a document, and how many tokens topics explain.
     "documents";
-    pub(crate) struct DocumentId {
+    pub(crate) struct DocumentTokens {
         pub(crate) doc_id: i64,
+        pub(crate) tokens_in_vocabulary: i64,
     }
 }
 

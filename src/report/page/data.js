@@ -2,8 +2,18 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const topics = data.topics;
-topics.forEach((topic, number) => { topic.number = number; });
+topics.forEach((topic, number) => {
+  topic.number = number;
+  for (let i = 3; i < topic.terms.length; i += 2) topic.terms[i] += topic.terms[i - 2];
+});
+data.trends.forEach((trend) => {
+  trend.shares = trend.shares.map((row) => row.flatMap((share) => (share < 0 ? Array(-share).fill(0) : share)));
+});
 data.documents.values = data.documents.values.map((column, i) => column.map((place) => data.documents.texts[i][place]));
+
+/** What the documents are. */
+const UNIT = data.facts.sections ? "section" : "document";
+const UNITS = `${UNIT}s`;
 
 /** The position of the relevance slider, and the order of the list. */
 const state = { lambda: 1, order: "size" };
@@ -13,22 +23,22 @@ function pairs(flat) {
   return d3.range(0, flat.length, 2).map((i) => [flat[i], flat[i + 1]]);
 }
 
+/** A topic's share of the uses of a term, of all that topics have. */
+const partOf = (topic, term, log) => (Math.exp(-log / 1000) * topic.own.tokens) / data.terms.assigned[term];
+
 /**
  * The terms of a topic by relevance (Sievert & Shirley 2014, Eq. 1):
  * λ ln p(w|k) + (1 − λ) ln (p(w|k) / p(w)).
  */
 function relevantTerms(topic, count, lambda = state.lambda) {
   topic.weights ??= pairs(topic.terms).map(([term, log]) => {
-    const weight = Math.exp(-log / 1000);
-    const uses = data.terms.counts[term];
     return {
       term,
-      weight,
+      weight: Math.exp(-log / 1000),
       text: data.terms.texts[term],
       log: -log / 1000,
-      lift: -log / 1000 - Math.log(uses / data.terms.total),
-      // Of all tokens of the term, those that are the topic's.
-      part: Math.min(1, (weight * topic.own.tokens) / uses),
+      lift: -log / 1000 - Math.log(data.terms.counts[term] / data.terms.total),
+      part: partOf(topic, term, log),
     };
   });
   // They come by probability.
@@ -68,7 +78,7 @@ const topicsOfTerm = (() => {
   let shown;
   return (term) => {
     shown ??= d3.group(
-      topics.flatMap((topic) => pairs(topic.terms).map(([of, log]) => [of, topic.number, Math.min(1, (Math.exp(-log / 1000) * topic.own.tokens) / data.terms.counts[of])])),
+      topics.flatMap((topic) => pairs(topic.terms).map(([of, log]) => [of, topic.number, partOf(topic, of, log)])),
       ([of]) => of,
     );
     const parts = new Map(pairs(data.terms.topics[term]).map(([topic, hundredths]) => [topic, hundredths / 100]));
@@ -90,19 +100,20 @@ function ofRoots(parts) {
 /** The largest topics of a document with their shares; merged ones as one. */
 const topicsIn = (document) => ofRoots(pairs(data.documents.topics[document]).map(([topic, thousandths]) => [topic, thousandths / 1000]));
 
-/** Document → the topics that list it. */
-const topicsOfDocument = (() => {
+/** Document → the topics that list it, each with its passage if the page has one: {topic, passage, words}. */
+const listingsOfDocument = (() => {
   let index;
   return (document) => {
     index ??= d3.group(
-      topics.flatMap((topic) => pairs(topic.documents).map(([of]) => ({ of, topic }))),
+      topics.flatMap((topic) => pairs(topic.documents).map(([of], i) => ({ of, topic, passage: topic.passages?.[i], words: topic.passage_words?.[i] }))),
       (entry) => entry.of,
     );
-    return (index.get(Number(document)) ?? []).map((entry) => entry.topic);
+    return index.get(document) ?? [];
   };
 })();
 
 const count = d3.format(",");
+const counted = (number, name) => `${count(number)} ${name}${number === 1 ? "" : "s"}`;
 const thousands = (number) => (number < 1e6 ? count(number) : d3.format(".3~s")(number).replace("G", " B").replace("M", " M"));
 const decimals = (number, digits = 3) => (number === null ? "–" : number.toFixed(digits).replace("-", "−"));
 

@@ -28,7 +28,7 @@ function documentName(document) {
 /** Documents, one a row: {document, part: a share in thousandths, topic: whose share, passage, words}. */
 function documentTable(caption, rows) {
   const hasPart = rows.some(({ part }) => part !== undefined);
-  return table(caption, ["Document", ...(hasPart ? [{ text: "Share", class: "measure" }] : [])], rows.map(({ document, part, topic, passage, words }) => [
+  return table(caption, [upper(UNIT), ...(hasPart ? [{ text: "Share", class: "measure" }] : [])], rows.map(({ document, part, topic, passage, words }) => [
     {
       cell: [
         documentName(document),
@@ -45,7 +45,7 @@ function documentTable(caption, rows) {
 }
 
 /** A passage with its words marked, two lines of it until it is opened. */
-function passageOf(passage, words) {
+function passageOf(passage, words, open = false) {
   // Words of scripts without spaces have no bounds.
   const unspaced = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/u;
   const pattern = (word) => {
@@ -54,30 +54,32 @@ function passageOf(passage, words) {
   };
   const patterns = d3.sort(words, (word) => -word.length).map(pattern);
   const found = patterns.length ? passage.split(new RegExp(`(${patterns.join("|")})`, "u")) : [passage];
-  return h("details", { class: "passage" }, h("summary", {}, h("span", {}, found.map((text, i) => (i % 2 ? h("mark", {}, text) : text)))));
+  return h("details", { class: "passage", open }, h("summary", {}, h("span", {}, found.map((text, i) => (i % 2 ? h("mark", {}, text) : text)))));
 }
 
 function documentsSection(topic) {
   if (!topic.documents.length) return null;
-  return section("Documents", {}, documentTable(`Documents in which topic ${topic.number} is largest`,
+  return section(upper(UNITS), {}, documentTable(`${upper(UNITS)} in which topic ${topic.number} is largest`,
     pairs(topic.documents).map(([document, part], i) => ({ document, part, topic, passage: topic.passages?.[i], words: topic.passage_words?.[i] ?? [] }))));
 }
 
 /** The view of the document with this `doc_id`. */
 function documentView(number) {
   const document = data.documents.numbers.indexOf(Number(number));
-  if (document < 0) return notFound("No topic lists this document.");
+  if (document < 0) return notFound("The report has only some of the documents, and this one is not among them. The tables beside it have all.");
   const id = documentId(document);
   const link = documentLink(document);
+  const listings = listingsOfDocument(document);
   const known = data.documents.columns.map((column, i) => [column, data.documents.values[i][document] ?? ""]);
   return [
-    h("p", { class: "kicker" }, `Document ${number}`),
+    h("p", { class: "kicker" }, `${upper(UNIT)} ${number}`),
     h("h2", { tabindex: "-1", class: "id" }, id),
     link ? h("p", { class: "outside" }, h("a", { href: link, target: "_blank", rel: "noopener noreferrer" }, link)) : null,
     known.length ? figures(known.map(([column, value]) => [value || "–", column, ""])) : null,
     data.documents.predicted ? section("Predicted labels", {}, h("ul", { class: "plain" }, data.documents.predicted[document].map((topic) => h("li", {}, topicLink(topics[topic]))))) : null,
     section("Its largest topics", {}, table(`Topics of document ${id}`, ["Topic", { text: "Share", class: "measure" }],
       topicsIn(document).map(([topic, part]) => [topicLink(topic, 7), h("span", { class: "measured" }, bar(part), h("span", {}, percent(part)))]))),
-    section("Listed by", {}, h("ul", { class: "plain" }, topicsOfDocument(document).map((topic) => h("li", {}, topicLink(topic))))),
+    listings.length ? section("Listed by", {}, h("ul", { class: "plain" }, listings.map(({ topic, passage, words }) =>
+      h("li", {}, topicLink(topic), passage ? passageOf(passage, words, true) : null)))) : null,
   ];
 }

@@ -69,6 +69,8 @@ function table(caption, heads, rows, className = "") {
 /** Text within other text, whose direction leaves that of the others alone. */
 const isolated = (text) => (/[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(text) ? `\u2068${text}\u2069` : text);
 
+const upper = (text) => text[0].toUpperCase() + text.slice(1);
+
 /** Saves a text as a file. */
 function saveFile(name, type, text) {
   const url = URL.createObjectURL(new Blob([text], { type }));

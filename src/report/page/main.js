@@ -45,6 +45,8 @@ function view([name, value = "", ...more]) {
 function show(moved) {
   if (location.hash === "#main") return;
   const at = route();
+  // What is typed there is applied.
+  if (moved && main.contains(document.activeElement)) document.activeElement.blur();
   hideTooltip();
   document.body.dataset.view = at[0];
   main.replaceChildren(...view(at).flat(Infinity).filter(Boolean));
@@ -73,9 +75,18 @@ function drawNames() {
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
+let nextDrawing;
+
+/** Draws names again after the last of several changes; a click that ends one reaches what it is on. */
+function drawNamesSoon() {
+  list.setAttribute("aria-busy", "true");
+  clearTimeout(nextDrawing);
+  nextDrawing = setTimeout(drawNames, 250);
+}
+
 narrow.addEventListener("change", () => show(false));
 
-const title = `${count(topics.length)} ${topics.length === 1 ? "topic" : "topics"}`;
+const title = counted(topics.length, "topic");
 document.getElementById("title").textContent = title;
 document.getElementById("subtitle").textContent = data.facts.inputs.join(", ");
 document.getElementById("colophon").textContent = `topicmill ${data.facts.version} · job ${data.facts.job} · seed ${data.facts.seed}`

@@ -92,7 +92,7 @@ function keepNames(said) {
   const changed = changedTopics();
   isKept = storedNames((storage) => (changed.length ? storage.setItem(NAMES_KEY, namesText(changed)) : storage.removeItem(NAMES_KEY))) !== null;
   mapNodes = null;
-  drawNames();
+  drawNamesSoon();
   announce(said);
 }
 
@@ -103,29 +103,37 @@ try {
   sumMerged();
 }
 
-/** The line below a topic's title in which it is named, hidden and merged. */
+/** A topic in the list of those that another one can be merged into: its number and its name or first words. */
+const numbered = (topic) => `${topic.number} ${nameOf(topic, 5)}`;
+
+/** The line below a topic's title in which it is named, hidden and merged: each change is applied. */
 function namingForm(topic) {
   const field = (id, text, attributes) => {
-    const input = h("input", { id, ...attributes });
+    const input = h("input", { id, onchange: apply, ...attributes });
     return [input, h("label", { for: id }, text)];
   };
   const [name, nameLabel] = field("topic-name", "Name", { type: "text", value: topic.name ?? "", maxlength: 200, autocomplete: "off", dir: "auto" });
   const [hidden, hiddenLabel] = field("topic-hidden", "Hide", { type: "checkbox", checked: Boolean(topic.hidden) });
-  const [into, intoLabel] = field("topic-into", "Merge into topic", { type: "number", min: 0, max: topics.length - 1, value: topic.merged_into });
-  into.addEventListener("input", () => into.setCustomValidity(""));
-  const apply = (event) => {
-    event.preventDefault();
+  const [into, intoLabel] = field("topic-into", "Merge into topic", {
+    type: "text", list: "topic-numbers", autocomplete: "off", placeholder: "number or words",
+    value: (topic.merged_into ?? null) === null ? "" : numbered(topics[topic.merged_into]),
+  });
+  const others = shownTopics().filter((other) => other !== topic);
+  function apply() {
+    into.setCustomValidity("");
     try {
-      nameTopics([{ number: topic.number, name: name.value.trim() || null, hidden: hidden.checked, merged_into: into.value === "" ? null : Number(into.value) }]);
+      const number = into.value.trim() ? /^\s*(\d+)(\s|$)/.exec(into.value)?.[1] : null;
+      if (number !== null && !topics[number]) throw new Error(`“${into.value}” does not begin with a topic's number`);
+      nameTopics([{ number: topic.number, name: name.value.trim() || null, hidden: hidden.checked, merged_into: number && Number(number) }]);
     } catch (problem) {
       into.setCustomValidity(problem.message);
       into.reportValidity();
       return;
     }
     keepNames(`Topic ${topic.number} is changed`);
-  };
-  return h("form", { class: "naming", onsubmit: apply }, nameLabel, name, hidden, hiddenLabel, intoLabel, into,
-    h("button", { class: "button", id: "topic-apply" }, "Apply"), h("a", { href: "#names" }, "All names"));
+  }
+  return h("form", { class: "naming", onsubmit: (event) => event.preventDefault() }, nameLabel, name, hidden, hiddenLabel, intoLabel, into,
+    h("datalist", { id: "topic-numbers" }, others.map((other) => h("option", { value: numbered(other) }))), h("a", { href: "#names" }, "All names"));
 }
 
 /** The topics that are merged into this one, or where this one went. */
@@ -139,17 +147,24 @@ function mergedSection(topic) {
     h("p", { class: "help" }, `Share, tokens and trends are of them together; all else here is of topic ${topic.number} alone.`));
 }
 
+/** What a file that was just opened has changed. */
+let openedNames = "";
+
 /** All names, and the file that has them. */
 function namesView() {
   const named = topics.filter((topic) => !isPlain(topic));
   const problem = h("p", { class: "problem", role: "alert" });
+  const opened = h("p", {}, openedNames);
+  openedNames = "";
   const file = h("input", {
     type: "file", id: "names-file", class: "hidden", accept: ".csv,text/csv", tabindex: "-1", "aria-label": "A file of names", onchange: async () => {
       const [chosen] = file.files;
       try {
-        const plain = topics.map(({ number }) => ({ number, name: null, hidden: false, merged_into: null }));
-        nameTopics([...plain, ...readNames(await chosen.text())]);
-        keepNames(`The names of ${chosen.name} are shown`);
+        const rows = readNames(await chosen.text());
+        const replaced = rows.filter((row) => !isPlain(topics[row.number]) && String(nameRow(row)) !== String(nameRow(topics[row.number])));
+        nameTopics(rows);
+        openedNames = `${chosen.name} is about ${counted(rows.length, "topic")}; what was said about ${count(replaced.length)} of them is replaced. All others are as they were.`;
+        keepNames(openedNames);
       } catch (error) {
         problem.textContent = `${chosen.name}, ${error.message}`;
         file.value = "";
@@ -165,14 +180,14 @@ function namesView() {
   const row = (topic) => [topicLink(topic), topic.name ?? "", topic.hidden ? "hidden" : "", topic.merged_into ?? ""];
   return [
     h("h2", { tabindex: "-1" }, "Names of topics"),
-    h("p", { class: "help" }, "A topic is named, hidden or merged into another one below its title. This browser keeps the changes; ",
+    h("p", { class: "help" }, "A topic is named, hidden or merged into another one below its title. This browser keeps the changes. A file that is opened replaces what is said about its topics. ",
       h("code", {}, `topicmill report OUT --names ${NAMES_FILE}`), " makes the saved file part of the result."),
     isKept ? null : h("p", { class: "problem" }, "This browser keeps nothing for this page: save the file before you close it."),
     h("p", { class: "buttons" },
       button("names-save", `Save ${NAMES_FILE}`, () => saveFile(NAMES_FILE, "text/csv", namesText(named))),
       button("names-open", "Open a file", () => file.click()), file,
-      changed ? button("names-discard", `Discard ${count(changed)} ${changed === 1 ? "change" : "changes"}`, discard) : null),
-    problem,
+      changed ? button("names-discard", `Discard ${counted(changed, "change")}`, discard) : null),
+    problem, opened,
     named.length ? table("Named, hidden and merged topics", ["Topic", "Name", "Hidden", { text: "Merged into", class: "numeric" }], named.map(row))
       : h("p", {}, "No topic is named, hidden or merged."),
   ];

@@ -8,7 +8,7 @@ function overview() {
     h("h2", { tabindex: "-1", class: "hidden" }, "Overview"),
     figures([
       [count(topics.length), "topics", ""],
-      [count(facts.documents), "documents", ""],
+      [count(facts.documents), UNITS, ""],
       [thousands(facts.tokens_in_vocabulary), "tokens in the vocabulary", `${percent(facts.tokens_in_vocabulary / facts.tokens)} of all`],
       [count(facts.terms), "terms", ""],
       heldOut ? [decimals(heldOut.value, 2), "nats per held-out token", ""] : null,
@@ -50,8 +50,8 @@ function labelsSection() {
 }
 
 function warningsSection() {
-  if (!data.warnings.length) return h("p", { class: "calm" }, "Nothing to warn of: every document has topics, and no topic is dead, duplicate, junk or rubbish.");
-  return section(`${count(data.warnings.length)} ${data.warnings.length === 1 ? "warning" : "warnings"}`, { class: "warnings" },
+  if (!data.warnings.length) return h("p", { class: "calm" }, `Nothing to warn of: every ${UNIT} has topics, and no topic is dead, duplicate, junk or rubbish.`);
+  return section(counted(data.warnings.length, "warning"), { class: "warnings" },
     h("ul", { class: "plain" }, data.warnings.map((warning) => h("li", {},
       h("p", {}, h("strong", {}, warning.text), " ", warning.remedy),
       warning.topics.length ? h("p", { class: "topic-numbers" }, warning.topics.map((number) =>
@@ -111,7 +111,8 @@ const STATUSES = {
 
 function statusSection() {
   const all = data.facts.documents;
-  return section("Documents by status", {}, table("Documents by status", ["Status", { text: "Documents", class: "numeric" }, { text: "Share", class: "numeric" }],
+  const title = `${upper(UNITS)} by status`;
+  return section(title, {}, table(title, ["Status", { text: upper(UNITS), class: "numeric" }, { text: "Share", class: "numeric" }],
     data.facts.statuses.map(([status, documents]) => [
       h("span", {}, h("code", {}, status), ` ${STATUSES[status] ?? ""}`), count(documents), percent(documents / all),
     ])));

@@ -43,12 +43,30 @@ function topicsOfWords(words) {
   return d3.sort(scored, (of) => -of.score, (of) => -d3.sum(of.parts));
 }
 
-/** The documents of the page whose topics are most those of the words. */
-function documentsOfTopics(found, most) {
+/**
+ * The values of columns that a text names, each as {trend, value, name}, and the words besides; a value that is a term is
+ * both. `among`: the documents with the values, one of each column; undefined if the text has nothing but a value.
+ */
+function valuesIn(text) {
+  let rest = ` ${folded(text).replace(/[\s,;"“”]+/g, " ").trim()} `;
+  const all = data.trends.flatMap((trend) => trend.values.map((value) => ({ trend, value, name: folded(value).replace(/[\s,;"“”]+/g, " ") })));
+  const values = d3.sort(all, ({ name }) => -name.length).filter(({ name }) => {
+    if (!rest.includes(` ${name} `)) return false;
+    if (!foldedTerms().includes(name)) rest = rest.replace(` ${name} `, " ");
+    return true;
+  });
+  rest = rest.trim();
+  if (!rest || !values.length || values.some(({ name }) => name === rest)) return { values, rest };
+  const documents = d3.rollups(values, (of) => of.flatMap(({ trend, value }) => documentsOf(trend, value)), ({ trend }) => trend);
+  return { values, rest, among: d3.intersection(...documents.map(([, of]) => of)), withValues: `: ${values.map(({ trend, value }) => `${trend.name} ${value}`).join(", ")}` };
+}
+
+/** The documents of the page, or of `among`, whose topics are most those of the words. */
+function documentsOfTopics(found, most, among) {
   const scores = new Map(found.map(({ topic, score }) => [topic, score - LEAST_PART]));
   const score = ([topic, part]) => part * (scores.get(rootOf(topics[topic])) ?? 0);
   const scored = data.documents.topics.map((of, document) => ({ document, score: d3.sum(pairs(of), score) }));
-  return d3.sort(scored.filter(({ score }) => score > 0), ({ score }) => -score).slice(0, most);
+  return d3.sort(scored.filter(({ document, score }) => score > 0 && (among?.has(document) ?? true)), ({ score }) => -score).slice(0, most);
 }
 
 const termHref = (text) => `#term=${encodeURIComponent(text)}`;
@@ -60,14 +78,19 @@ const topicsRemark = (document) => topicsIn(document).slice(0, 2).map(([topic, p
 function search(text) {
   const wanted = folded(text).trim();
   if (!wanted) return [];
-  const words = wordsOf(wanted).filter(({ uses }) => uses);
+  const { values, rest, among, withValues = "" } = valuesIn(wanted);
+  const words = wordsOf(rest).filter(({ uses }) => uses);
   const found = topicsOfWords(words);
+  const nearest = documentsOfTopics(found, MOST_RESULTS, among);
   return [
     ["Topics", namedTopics(wanted).map((topic) => topicResult(topic, mark(topic) || percent(topic.share)))],
-    ["Terms", termResults(wanted, words)],
+    ["Terms", termResults(wanted, words, among && values)],
     ["Topics with most of these words", found.slice(0, MOST_RESULTS).map(({ topic, parts }) => topicResult(topic, partsRemark(words, parts)))],
+    ["Values", values.slice(0, MOST_RESULTS).map(({ trend, value }) => ({
+      text: value, remark: `${trend.name}, ${count(trend.documents[trend.values.indexOf(value)])} ${UNITS}`, href: valueHref(trend, value),
+    }))],
     ["Documents", namedDocuments(wanted)],
-    ["Documents nearest to these words, by their topics", documentsOfTopics(found, MOST_RESULTS).map(({ document }) => ({
+    [`Documents nearest to these words, by their topics${withValues}`, nearest.map(({ document }) => ({
       text: data.documents.ids[document], remark: topicsRemark(document), href: documentHref(document),
     }))],
   ].filter(([, group]) => group.length);
@@ -80,10 +103,11 @@ function namedTopics(wanted) {
   return d3.sort(named, (topic) => nameOf(topic).length).slice(0, MOST_RESULTS);
 }
 
-/** The words together if there are several; else the terms with the text, those that begin with it first. */
-function termResults(wanted, words) {
-  if (words.length > 1) {
-    return [{ text: words.map(({ shown }) => shown).join(" "), remark: "all topics and documents", href: termHref(words.map(({ word }) => word).join(" ")) }];
+/** The words together if there are several, or words and values; else the terms with the text, those that begin with it first. */
+function termResults(wanted, words, values = []) {
+  if (words.length > 1 || (words.length && values.length)) {
+    const known = new Set([...words.map(({ word }) => word), ...values.map(({ name }) => name)]);
+    return [{ text: words.map(({ shown }) => shown).join(" "), remark: "all topics and documents", href: termHref([...known].join(" ")) }];
   }
   // The term itself, those that begin with it, and those that contain it.
   const rank = (term) => [term === wanted, term.startsWith(wanted), term.includes(wanted)].indexOf(true);
@@ -110,11 +134,12 @@ function namedDocuments(wanted) {
 
 /** The view of one word or several: the topics with most of them, and the nearest documents. */
 function termView(text) {
-  const all = wordsOf(text);
+  const { rest, among, withValues = "" } = valuesIn(text);
+  const all = wordsOf(rest);
   const words = all.filter(({ uses }) => uses);
   const unknown = all.filter(({ uses }) => !uses).map(({ word }) => `“${isolated(word)}”`);
   const missing = unknown.length ? `No term of this report begins with ${unknown.join(" or ")}: it has the terms that topics show and the most frequent others.` : "";
-  if (!words.length) return notFound(missing);
+  if (!words.length) return notFound(missing || "The address has no word.");
   const found = topicsOfWords(words);
   const share = (part) => h("span", { class: "measured" }, bar(part), h("span", {}, percent(part)));
   const parts = words.map(({ shown }) => ({ text: words.length > 1 ? `Share of ${isolated(shown)}` : "Share of its uses", class: "measure" }));
@@ -129,15 +154,17 @@ function termView(text) {
         words.length > 1 ? h("p", { class: "help" }, "By the geometric mean of the shares.") : null),
       h("div", {},
         section("On the map", {}, topicMap({ related: found.slice(0, 12).map(({ topic }) => topic), most: 24 })),
-        documentsOfWords(found))),
+        documentsOfWords(found, among, withValues))),
   ];
 }
 
-function documentsOfWords(found) {
-  const nearest = documentsOfTopics(found, 12);
-  if (!nearest.length) return null;
-  return section("Nearest documents", {}, documentTable("Documents whose topics are most those of the words", nearest),
-    h("p", { class: "help" }, "Of the documents that topics list, those whose topics are most those of the words."));
+function documentsOfWords(found, among, withValues) {
+  const nearest = documentsOfTopics(found, 12, among);
+  if (!nearest.length && !among) return null;
+  return section(`Nearest ${UNITS}${withValues}`, {},
+    nearest.length ? documentTable("Documents whose topics are most those of the words", nearest) : null,
+    h("p", { class: "help" }, nearest.length ? `Of the ${UNITS} that the report has, those whose topics are most those of the words.`
+      : `None of the ${UNITS} that the report has with these values has topics of the words.`));
 }
 
 function drawResults() {

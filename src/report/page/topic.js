@@ -31,7 +31,7 @@ function topicFigures(topic) {
   return figures([
     [percent(topic.share), "of all tokens", among("share")],
     [thousands(topic.tokens), "tokens", ""],
-    topic.rank1_documents === null ? null : [count(topic.rank1_documents), "documents have it as their largest", ""],
+    topic.rank1_documents === null ? null : [count(topic.rank1_documents), `${UNITS} have it as their largest`, ""],
     [decimals(topic.coherence_npmi, 2), "coherence (NPMI)", among("coherence_npmi")],
     [decimals(topic.exclusivity, 2), "exclusivity", among("exclusivity")],
     topic.effective_terms === null ? null : [count(Math.round(topic.effective_terms)), "effective terms", ""],
@@ -83,13 +83,7 @@ function termTable(topic) {
     state.lambda = Number(slider.value);
     draw();
   });
-  // Each step of a key is a change: the list and the map wait for the last.
-  let names;
-  slider.addEventListener("change", () => {
-    list.setAttribute("aria-busy", "true");
-    clearTimeout(names);
-    names = setTimeout(drawNames, 250);
-  });
+  slider.addEventListener("change", drawNamesSoon);
   draw();
   return [
     h("div", { class: "slider" }, h("label", { for: "lambda" }, "Relevance"), h("span", { "aria-hidden": "true" }, "specific"), slider, h("span", { "aria-hidden": "true" }, "probable"), output),

@@ -20,15 +20,16 @@ function joinedIn(trend) {
   return (before, after) => timeOf(before.value)[1](before.x) >= after.x;
 }
 
-/** The shares of a topic by value, with the ends of their 95 % intervals: those of a single document, of several topics, and in a page with many topics and values, have none. */
+/** The shares of a topic by value, with the ends of their 95 % intervals: those of a single document and of several topics, and in a page with many topics and values small ones, have none. */
 function trendPoints(topic, trend) {
-  const hasIntervals = trend.intervals.length > 0 && !membersOf(topic).length;
+  const isAlone = !membersOf(topic).length;
   let known = 0;
   return trend.values.map((value, i) => {
-    const share = trend.shares[topic.number][i] / 1e6;
+    const share = trend.shares[topic.number][i] / 1e5;
     const documents = trend.documents[i];
-    const [below, above] = share && hasIntervals ? trend.intervals[topic.number].slice(known, known += 2) : [0, 0];
-    const ends = documents > 1 && hasIntervals ? { low: share * (1 - below / 1000), high: share * (1 + above / 1000) } : {};
+    const isKnown = trend.shares[topic.number][i] > trend.interval_above;
+    const [below, above] = isKnown ? trend.intervals[topic.number].slice(known, known += 2) : [0, 0];
+    const ends = documents > 1 && isAlone && (isKnown || !share) ? { low: share * (1 - below / 100), high: share * (1 + above / 100) } : {};
     return { x: placeOf(trend, i), y: share, value, documents, ...ends };
   });
 }
@@ -63,7 +64,7 @@ function topicTrend(topic, trend) {
   if (trend.kind === "name") return section(title, {}, trendBars(topic, trend, points), h("div", { class: "under" }, behind(whole), all, downloads(name, null, rows)));
   const label = `${title} of topic ${topic.number}, from ${percent(d3.min(points, (p) => p.y))} to ${percent(d3.max(points, (p) => p.y))}`;
   const canvas = responsive(h("div", { class: "canvas" }), (width) => lineChart(width, {
-    points: points.map((p) => ({ ...p, label: [p.value, percent(p.y), intervalText(p), `${count(p.documents)} documents; click to list some`].filter(Boolean) })),
+    points: points.map((p) => ({ ...p, label: [p.value, percent(p.y), intervalText(p), `${counted(p.documents, UNIT)}; click to list some`].filter(Boolean) })),
     time: trend.kind === "time", joined: joinedIn(trend), label, y: percent, zero: true,
     reference: d3.sum(points, (p, i) => p.y * trend.tokens[i]) / d3.sum(trend.tokens),
     follow: (point) => { location.hash = valueHref(trend, point.value, topic); },
@@ -92,7 +93,7 @@ function movement(topic, trend) {
   const shares = trend.shares[topic.number];
   const mean = (from, to) => {
     const tokens = trend.tokens.slice(from, to);
-    return d3.sum(shares.slice(from, to), (share, i) => share * tokens[i]) / (1e6 * Math.max(1, d3.sum(tokens)));
+    return d3.sum(shares.slice(from, to), (share, i) => share * tokens[i]) / (1e5 * Math.max(1, d3.sum(tokens)));
   };
   return { topic, from: mean(0, third), to: mean(-third), upTo: trend.values[third - 1], since: trend.values.at(-third) };
 }
@@ -142,8 +143,8 @@ function stack(trend) {
   const shown = shownTopics();
   const largest = d3.sort(shown, (topic) => -sum(topic)).slice(0, MOST_LAYERS);
   const layers = [
-    ...largest.map((topic, place) => ({ topic, colour: `layer-${place}`, share: (i) => trend.shares[topic.number][i] / 1e6 })),
-    { colour: "layer-rest", share: (i) => d3.sum(shown, (topic) => (largest.includes(topic) ? 0 : trend.shares[topic.number][i])) / 1e6 },
+    ...largest.map((topic, place) => ({ topic, colour: `layer-${place}`, share: (i) => trend.shares[topic.number][i] / 1e5 })),
+    { colour: "layer-rest", share: (i) => d3.sum(shown, (topic) => (largest.includes(topic) ? 0 : trend.shares[topic.number][i])) / 1e5 },
   ].filter((layer) => layer.topic || shown.length > MOST_LAYERS);
   const nameOfLayer = ({ topic }) => (topic ? `${topic.number} ${nameOf(topic, 3)}` : `${count(shown.length - largest.length)} other topics`);
   const canvas = responsive(h("div", { class: "canvas" }), (width) => {
@@ -282,7 +283,7 @@ function trendOverview(trend) {
 
 function withoutValue(trend) {
   const said = [
-    trend.without ? `${count(trend.without)} documents have no such value.` : "",
+    trend.without ? `${count(trend.without)} ${UNITS} have no such value.` : "",
     trend.others && trend.kind !== "name" ? `The ${count(trend.others)} rarest values are not shown.` : "",
   ].filter(Boolean);
   return said.length ? h("p", { class: "help" }, said.join(" ")) : null;
@@ -308,7 +309,7 @@ function movingTopics(trend) {
 
 /** The topics whose share in the documents of a value is most above their share in all. */
 function specialOf(trend, i) {
-  const shareOf = (topic) => trend.shares[topic.number][i] / 1e6;
+  const shareOf = (topic) => trend.shares[topic.number][i] / 1e5;
   const above = shownTopics().filter((topic) => shareOf(topic) > topic.share);
   return d3.sort(above, (topic) => -shareOf(topic) * Math.log(shareOf(topic) / Math.max(topic.share, 1e-9)));
 }
@@ -317,9 +318,9 @@ function specialTopics(trend) {
   const rows = trend.values.slice(0, 20).map((value, i) => [
     valueLink(trend, value),
     count(trend.documents[i]),
-    specialOf(trend, i).slice(0, 3).map((topic) => topicChip(topic, 3, trend.shares[topic.number][i] / 1e6)),
+    specialOf(trend, i).slice(0, 3).map((topic) => topicChip(topic, 3, trend.shares[topic.number][i] / 1e5)),
   ]);
-  const heads = [trend.name, { text: "Documents", class: "numeric" }, "Topics that stand out"];
+  const heads = [trend.name, { text: upper(UNITS), class: "numeric" }, "Topics that stand out"];
   return table(`Topics by ${trend.name}`, heads, rows, "wide");
 }
 
@@ -346,6 +347,8 @@ function valueView(name, value, number) {
   const topic = topics[number];
   const part = (document) => pairs(data.documents.topics[document]).find(([of]) => of === topic?.number)?.[1];
   const found = d3.sort(documentsOf(trend, value), (document) => -(part(document) ?? 0));
+  const every = topic ? 1 : Math.ceil(found.length / MOST_LISTED);
+  const shown = found.filter((_, place) => place % every === 0).slice(0, MOST_LISTED);
   const step = (by, text) => (trend.values[i + by] === undefined ? null : h("a", { class: "button", href: valueHref(trend, trend.values[i + by], topic) }, text));
   const special = specialOf(trend, i).slice(0, 8);
   return [
@@ -353,17 +356,17 @@ function valueView(name, value, number) {
       h("p", { class: "kicker" }, h("a", { href: trendHref(trend) }, trend.name)),
       h("div", { class: "steps" }, step(-1, "← Previous"), step(1, "Next →"))),
     h("h2", { tabindex: "-1", class: "terms-title" }, value),
-    figures([[count(trend.documents[i]), "documents with tokens", ""], [thousands(trend.tokens[i]), "tokens in the vocabulary", ""]]),
+    figures([[count(trend.documents[i]), `${UNITS} with tokens`, ""], [thousands(trend.tokens[i]), "tokens in the vocabulary", ""]]),
     special.length ? section("Topics that stand out", {}, table(`Topics that stand out in ${value}`,
       ["Topic", { text: "Share here", class: "numeric" }, { text: "of all tokens", class: "numeric" }],
       special.map((of) => {
         const point = trendPoints(of, trend)[i];
         return [topicLink(of), [percent(point.y), h("small", {}, intervalText(point))], percent(of.share)];
       }), "special")) : null,
-    section(topic && found.some(part) ? `Documents, those with topic ${topic.number} first` : "Documents", {},
-      found.length ? documentTable(`Documents with ${trend.name} ${value}`,
-        found.slice(0, MOST_LISTED).map((document) => ({ document, topic, part: part(document) }))) : null,
-      h("p", { class: "help" }, `${count(Math.min(found.length, MOST_LISTED))} of the ${count(trend.documents[i])} documents with this value: the report has only the documents in which a topic is largest`,
-        found.length > MOST_LISTED ? `, ${count(found.length)} with this value` : "", ". The tables beside it have all.")),
+    section(`${upper(UNITS)}${topic && found.some(part) ? `, those with topic ${topic.number} first` : ""}`, {},
+      h("p", { class: "help" }, `${count(shown.length)} of the ${count(trend.documents[i])} ${UNITS} with this value.`,
+        shown.length < trend.documents[i] ? ` The report has ${count(found.length)} of them, those in which a topic is largest and others from the whole collection; the tables beside it have all.` : ""),
+      shown.length ? documentTable(`${upper(UNITS)} with ${trend.name} ${value}`,
+        shown.map((document) => ({ document, topic, part: part(document) }))) : null),
   ];
 }
