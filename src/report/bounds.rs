@@ -16,7 +16,7 @@ pub(super) const MOST_HOLDERS: usize = 3;
 /// The share of a term's uses that such a topic has at least.
 pub(super) const LEAST_HELD: f64 = 0.05;
 /// Shares of topics in trends that have intervals: the largest of all trends.
-pub(super) const MOST_INTERVALS: usize = 10_000;
+pub(super) const MOST_INTERVALS: usize = 7_000;
 /// Documents sought for each value of a trend, and the most that its view lists.
 pub(super) const VALUE_DOCUMENTS: usize = 50;
 /// Parts of `documents` in which they are sought.
@@ -53,7 +53,7 @@ impl Bounds {
             terms: share(30_000).clamp(10, 25),
             documents: share(2_000).clamp(5, 20),
             passages: share(750).clamp(2, 20),
-            value_documents: share(200_000).clamp(500, 3_000),
+            value_documents: share(150_000).clamp(500, 3_000),
         }
     }
 }
@@ -87,8 +87,8 @@ mod tests {
             (bounds.terms, bounds.documents, bounds.passages, bounds.value_documents)
         };
         assert_eq!(shown(0), (25, 20, 20, 3000));
-        assert_eq!(shown(100), (25, 20, 7, 2000));
-        assert_eq!(shown(300), (25, 6, 2, 666));
+        assert_eq!(shown(100), (25, 20, 7, 1500));
+        assert_eq!(shown(300), (25, 6, 2, 500));
         assert_eq!(shown(2000), (15, 5, 2, 500));
         assert_eq!(shown(65_535), (10, 5, 2, 500));
     }

@@ -272,7 +272,7 @@ mod tests {
     fn values_get_documents_in_turn_from_the_whole_collection() {
         let mut documents = BTreeSet::from([3]);
         add_in_turn(&mut documents, &[vec![3, 4, 5], vec![], vec![9, 4, 8, 7]], 3);
-        assert_eq!(documents, BTreeSet::from([3, 4, 8, 9]));
+        assert_eq!(documents, BTreeSet::from([3, 4, 5, 9]));
         let mut order: Vec<i64> = (0..1000).collect();
         order.sort_by_key(|&document| scattered(document));
         order.truncate(10);
