@@ -397,13 +397,13 @@ def check_addresses(page):
 
 
 def make_trend(page):
-    """Gives the page a column of years with a gap; the first document is of 1991."""
+    """Gives the page a column of years with a gap; the first document is of 2991."""
     page.evaluate("""() => {
         const every = (of) => topics.map(() => of);
-        data.trends.push({ name: "made", kind: "time", values: ["1990", "1991", "2000"], documents: [9, 9, 1], tokens: [90, 90, 10],
+        data.trends.push({ name: "made", kind: "time", values: ["2990", "2991", "3000"], documents: [9, 9, 1], tokens: [90, 90, 10],
             others: 0, without: 0, shares: every([10000, 20000, 0]), interval_above: 0, intervals: every([10, 50, 10, 50]) });
         data.documents.columns.push("made");
-        data.documents.values.push(data.documents.ids.map((_, i) => (i ? "2000" : "1991")));
+        data.documents.values.push(data.documents.ids.map((_, i) => (i ? "3000" : "2991")));
     }""")
 
 
@@ -428,19 +428,19 @@ def check_trends(page, scratch):
     check([line.count("M") for line in lines] == [1, 1, 1], "a line with its interval ends where years are missing", lines)
     rows = list(csv.reader(io.StringIO(saved(page, "topic 0 by made as CSV", scratch))))
     check(rows[0] == ["topic", "name", "made", "share", "low", "high", "documents"], "a chart is saved as CSV", rows[0])
-    check([row[2:] for row in rows[1:]] == [["1990", "0.1", "0.09", "0.15", "9"], ["1991", "0.2", "0.18", "0.3", "9"], ["2000", "0", "", "", "1"]], "with its values", rows)
+    check([row[2:] for row in rows[1:]] == [["2990", "0.1", "0.09", "0.15", "9"], ["2991", "0.2", "0.18", "0.3", "9"], ["3000", "0", "", "", "1"]], "with its values", rows)
     svg = ElementTree.fromstring(saved(page, "map as SVG", scratch))
     circles = list(svg.iter("{http://www.w3.org/2000/svg}circle"))
     check(circles and all(circle.get("fill", "").startswith("rgb") for circle in circles), "the map is saved as SVG, with its colours")
     with moving(page):
         chart.locator("svg").click(position={"x": places[1], "y": 60})
-    check(page.evaluate("location.hash") == "#value=made=1991=0", "a click on a year opens it")
-    check(heading(page) == "1991", "with its name", heading(page))
+    check(page.evaluate("location.hash") == "#value=made=2991=0", "a click on a year opens it")
+    check(heading(page) == "2991", "with its name", heading(page))
     if page.evaluate("data.documents.ids.length"):
         check(page.locator(".documents tbody tr").count() == 1, "and with its documents in the report")
         check(f"1 of the 9 {page.evaluate('UNITS')} with this value" in page.locator("main").inner_text(), "and the number of all")
-        page.fill("#query", page.evaluate("relevantTerms(topics[topicsIn(0)[0][0].number], 1)[0].text") + " 1991")
-        nearest = page.locator("#results [aria-label^='Documents nearest'][aria-label$=': made 1991'] [data-href]")
+        page.fill("#query", page.evaluate("relevantTerms(topics[topicsIn(0)[0][0].number], 1)[0].text") + " 2991")
+        nearest = page.locator("#results [aria-label^='Documents nearest'][aria-label$=': made 2991'] [data-href]")
         check(nearest.count() == 1 and nearest.get_attribute("data-href") == page.evaluate("documentHref(0)"), "a year beside words narrows the documents")
         page.fill("#query", "")
     go(page, "#trends=made")
@@ -458,7 +458,7 @@ def check_looks(page, colours):
     rules = {"resultTypes": ["violations"]} | ({"runOnly": ["color-contrast"]} if colours == "dark" else {})
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 1000})
-        for address in ["#overview", "#topic=0", "#trends=made", "#value=made=1991=0", *(["#topics"] if width < 760 else [])]:
+        for address in ["#overview", "#topic=0", "#trends=made", "#value=made=2991=0", *(["#topics"] if width < 760 else [])]:
             go(page, address)
             page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
             wide = page.evaluate("document.documentElement.scrollWidth")

@@ -57,7 +57,9 @@ function valuesIn(text) {
   });
   rest = rest.trim();
   if (!rest || !values.length || values.some(({ name }) => name === rest)) return { values, rest };
-  const documents = d3.rollups(values, (of) => of.flatMap(({ trend, value }) => documentsOf(trend, value)), ({ trend }) => trend);
+  // A name may be a value of several columns.
+  const column = ({ name }) => values.find((of) => of.name === name).trend;
+  const documents = d3.rollups(values, (of) => of.flatMap(({ trend, value }) => documentsOf(trend, value)), column);
   return { values, rest, among: d3.intersection(...documents.map(([, of]) => of)), withValues: `: ${values.map(({ trend, value }) => `${trend.name} ${value}`).join(", ")}` };
 }
 
