@@ -341,7 +341,7 @@ impl Sweep<'_> {
 /// Returns the figures of each number of topics as a table.
 pub(super) fn size_table(sizes: &[SweepSizeRow]) -> String {
     let mut table =
-        table(">topics|>held out|>to the best|>NPMI|>exclusivity|>stability|>live|>always there|");
+        table(">topics|>held out|>to the best|>NPMI|>exclusivity|>stability|>live|>found again|");
     let number = |value: Option<f64>, decimals: usize| {
         value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
     };

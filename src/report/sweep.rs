@@ -38,17 +38,9 @@ struct SweepData {
     version: &'static str,
     advice: String,
     sizes: Vec<SweepSizeRow>,
-    models: Vec<PageModel>,
+    models: Vec<SweepRow>,
     /// One of each number of topics.
     shown: Vec<ShownModel>,
-}
-
-#[derive(Debug, Serialize)]
-struct PageModel {
-    #[serde(flatten)]
-    row: SweepRow,
-    /// How many of its topics all seeds have; with one seed, unknown.
-    found: Option<usize>,
 }
 
 #[derive(Debug, Serialize)]
@@ -93,7 +85,7 @@ pub(crate) fn sweep_page(root: &Path, advice: &str) -> Result<String, Failure> {
         version: VERSION,
         advice: advice.to_owned(),
         sizes: rows(root)?,
-        models: models.into_iter().map(|row| PageModel { found: found(&row, &all), row }).collect(),
+        models,
         shown: topics(&shown, all, &matches),
     };
     let title = match data.inputs.first() {
@@ -109,15 +101,6 @@ fn shown_models(models: &[SweepRow]) -> BTreeMap<i32, i64> {
     let likelihood = |row: &SweepRow| row.log_likelihood_per_token.unwrap_or(f64::NEG_INFINITY);
     sorted.sort_by(|a, b| likelihood(a).total_cmp(&likelihood(b)).then(b.seed.cmp(&a.seed)));
     sorted.into_iter().map(|row| (row.topics, row.seed)).collect()
-}
-
-/// Returns how many topics of a model all seeds have.
-fn found(model: &SweepRow, all: &[SweepTopicRow]) -> Option<usize> {
-    model.stability?;
-    let is_found = |row: &&SweepTopicRow| {
-        (row.topics, row.seed, row.stability) == (model.topics, model.seed, Some(1.0))
-    };
-    Some(all.iter().filter(is_found).count())
 }
 
 /// Returns the shown models with their largest topics.
@@ -217,8 +200,6 @@ mod tests {
         ];
         let mut all: Vec<SweepTopicRow> = all.collect();
         all[0].stability = Some(1.0);
-        let model = SweepRow { stability: Some(0.5), ..models[0].clone() };
-        assert_eq!([found(&model, &all), found(&models[0], &all)], [Some(1), None]);
         let found = topics(&shown, all, &matches);
         let numbers: Vec<i32> = found[1].rows.iter().map(|it| it.row.topic).collect();
         assert_eq!(numbers, (0..200).rev().collect::<Vec<_>>());

@@ -1,47 +1,50 @@
 //! The recommendation of a sweep, in words.
 
-use crate::observe::figures;
+use crate::observe::figures::grouped;
 use crate::tables::sweep_sizes::SweepSizeRow;
 
 /// Says which number of topics to take, and why.
 pub(crate) fn advice(sizes: &[SweepSizeRow]) -> String {
-    let place = sizes.iter().position(|row| row.recommended);
-    let Some(place) = place else {
-        return "no topic was found by all seeds: there are too few documents, or too few passes"
-            .to_owned();
+    let Some(place) = sizes.iter().position(|row| row.recommended) else {
+        return "no topic was found again with another seed: there are too few documents, or too few passes".to_owned();
     };
-    let (row, last) =
-        (&sizes[place], sizes.iter().rfind(|row| row.acceptable).unwrap_or(&sizes[place]));
-    let topics = figures::grouped(row.topics as u64);
-    let Some(stable) = row.stable_topics else {
+    let row = &sizes[place];
+    let topics = grouped(row.topics as u64);
+    let Some(found) = row.stable_topics else {
         return format!(
             "{topics} topics: with more, held-out documents are not predicted better by more than the error. With \
-             several seeds, a sweep also says which topics come back"
+             several seeds, a sweep also says which topics are found again"
         );
     };
-    let most = sizes
-        .iter()
-        .max_by(|a, b| a.stable_topics.unwrap_or(0.0).total_cmp(&b.stable_topics.unwrap_or(0.0)));
-    let mut said = format!("{topics} topics: {stable:.0} of them come back with every seed");
+    let mut said = format!("{topics} topics: {found:.0} of them are found again with another seed");
+    let found_of = |row: &SweepSizeRow| row.stable_topics.unwrap_or(0.0);
+    let most = sizes.iter().max_by(|a, b| found_of(a).total_cmp(&found_of(b)));
     if let Some(most) = most.filter(|most| most.topics != row.topics) {
         said += &format!(
-            ", about as many as of any number tried (at most {:.0}, of {})",
-            most.stable_topics.unwrap_or(0.0),
-            figures::grouped(most.topics as u64)
+            ", and at most {:.0} of any number tried (of {})",
+            found_of(most),
+            grouped(most.topics as u64)
         );
-    } else if sizes.len() > 1 {
-        said += ", the most of any number tried";
     }
-    if last.topics > row.topics {
+    let likelihood = |row: &SweepSizeRow| row.log_likelihood_per_token.unwrap_or(f64::NEG_INFINITY);
+    let best = sizes.iter().max_by(|a, b| likelihood(a).total_cmp(&likelihood(b)));
+    let (least, best) = (most.map_or(0.0, found_of), best.map_or(0, |best| best.topics));
+    let largest = sizes.last().map_or(0, |last| last.topics);
+    if least < f64::from(best) {
+        let or_more = if best == largest { " or more" } else { "" };
         said += &format!(
-            ". Up to {}, held-out documents are predicted better by more than the error",
-            figures::grouped(last.topics as u64)
+            ". The documents have between {least:.0} topics, which are found again, and {}{or_more}, which predict \
+             held-out documents best",
+            grouped(best as u64)
         );
     }
-    if place + 1 == sizes.len() {
-        said += ". No larger number was tried: more may come back of one";
-    } else if place == 0 {
-        said += ". No smaller number was tried: fewer topics may do";
+    match place {
+        _ if sizes.len() == 1 => {}
+        0 => said += ". No smaller number was tried, which may do",
+        _ if row.topics == largest => {
+            said += ". No larger number was tried, of which more may be found again"
+        }
+        _ => {}
     }
     said
 }
@@ -50,36 +53,38 @@ pub(crate) fn advice(sizes: &[SweepSizeRow]) -> String {
 mod tests {
     use super::*;
 
-    fn size(topics: i32, stable: Option<f64>, marks: [bool; 2]) -> SweepSizeRow {
-        let [recommended, acceptable] = marks;
+    fn size(topics: i32, found: Option<f64>, likelihood: f64, recommended: bool) -> SweepSizeRow {
         SweepSizeRow {
             topics,
-            stable_topics: stable,
+            stable_topics: found,
+            log_likelihood_per_token: Some(likelihood),
             recommended,
-            acceptable,
             ..SweepSizeRow::default()
         }
     }
 
     #[test]
     fn the_reason_is_said_with_its_limits() {
-        let [none, first, others] = [[false; 2], [true, true], [false, true]];
         let sizes = [
-            size(20, Some(0.0), none),
-            size(60, Some(58.0), first),
-            size(80, Some(58.0), others),
-            size(120, Some(59.0), none),
+            size(20, Some(14.2), -8.1, false),
+            size(50, Some(22.6), -7.9, true),
+            size(100, Some(23.4), -7.8, false),
+            size(200, Some(11.0), -7.9, false),
         ];
         assert_eq!(
             advice(&sizes),
-            "60 topics: 58 of them come back with every seed, about as many as of any number tried (at most 59, of 120). \
-             Up to 80, held-out documents are predicted better by more than the error"
+            "50 topics: 23 of them are found again with another seed, and at most 23 of any number tried (of 100). The \
+             documents have between 23 topics, which are found again, and 100, which predict held-out documents best"
         );
+        let said = advice(&sizes[..2]);
         assert!(
-            advice(&sizes[..2]).ends_with("No larger number was tried: more may come back of one")
+            said.contains("and 50 or more, which")
+                && said.ends_with("of which more may be found again"),
+            "{said}"
         );
-        assert!(advice(&sizes[1..2]).contains("58 of them"));
-        assert!(advice(&[size(20, None, first)]).starts_with("20 topics: with more,"));
+        assert!(advice(&sizes[1..]).ends_with("No smaller number was tried, which may do"));
+        assert!(advice(&sizes[1..2]).starts_with("50 topics: 23 of them"));
+        assert!(advice(&[size(20, None, -8.0, true)]).starts_with("20 topics: with more,"));
         assert!(advice(&sizes[..1]).starts_with("no topic"));
     }
 }

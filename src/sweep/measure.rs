@@ -170,28 +170,28 @@ impl Pair {
     /// Returns the rows of one of its two models.
     fn rows(&self, models: &[Made], side: usize) -> Vec<SweepMatchRow> {
         let [own, other] = [self.places[side], self.places[1 - side]].map(|place| &models[place]);
-        let topics = self.nearest[side].iter().zip(&self.partners[side]).zip(&own.topics);
-        let row =
-            |((nearest, partner), topic): ((&(usize, f64), &Option<(usize, f64)>), &TopicRow)| {
-                let terms = |row: &TopicRow| -> Vec<String> {
-                    row.top_terms.iter().take(COMPARED_TERMS).cloned().collect()
-                };
-                let others = other.topics.get(nearest.0).map(terms).unwrap_or_default();
-                let shared = terms(topic).iter().filter(|term| others.contains(term)).count();
-                SweepMatchRow {
-                    topics: own.model.topics as i32,
-                    seed: own.model.seed as i64,
-                    topic: topic.topic,
-                    other_topics: other.model.topics as i32,
-                    other_seed: other.model.seed as i64,
-                    nearest: nearest.0 as i32,
-                    distance: nearest.1,
-                    shared_terms: shared as i32,
-                    partner: partner.map(|(topic, _)| topic as i32),
-                    partner_distance: partner.map(|(_, distance)| distance),
-                }
-            };
-        topics.map(row).collect()
+        let terms = |row: &TopicRow| -> Vec<String> {
+            row.top_terms.iter().take(COMPARED_TERMS).cloned().collect()
+        };
+        let row = |(place, topic): (usize, &TopicRow)| {
+            let (nearest, distance) = self.nearest[side][place];
+            let partner = self.partners[side][place];
+            let others = other.topics.get(nearest).map(terms).unwrap_or_default();
+            let shared = terms(topic).iter().filter(|term| others.contains(term)).count();
+            SweepMatchRow {
+                topics: own.model.topics as i32,
+                seed: own.model.seed as i64,
+                topic: topic.topic,
+                other_topics: other.model.topics as i32,
+                other_seed: other.model.seed as i64,
+                nearest: nearest as i32,
+                distance,
+                shared_terms: shared as i32,
+                partner: partner.map(|(topic, _)| topic as i32),
+                partner_distance: partner.map(|(_, distance)| distance),
+            }
+        };
+        own.topics.iter().enumerate().map(row).collect()
     }
 }
 
@@ -279,13 +279,8 @@ fn sizes(made: &[Made], models: &[SweepRow], stability: &[Vec<Option<f64>>]) -> 
     let best = best.cloned().unwrap_or_default();
     let mut rows = Vec::new();
     for (&topics, places) in &by_size {
-        let stable = |place: usize| {
-            let all = &stability[place];
-            all.iter()
-                .all(Option::is_some)
-                .then(|| all.iter().filter(|share| **share == Some(1.0)).count() as f64)
-        };
-        let stable: Vec<_> = places.iter().map(|&place| stable(place)).collect();
+        let again: Vec<Option<f64>> =
+            places.iter().map(|&place| stability[place].iter().copied().sum()).collect();
         let live = |&place: &usize| {
             Some(made[place].topics.iter().filter(|topic| topic.is_live()).count() as f64)
         };
@@ -306,7 +301,7 @@ fn sizes(made: &[Made], models: &[SweepRow], stability: &[Vec<Option<f64>>]) -> 
             exclusivity: means(places, |row| row.exclusivity),
             stability: means(places, |row| row.stability),
             live_topics: mean(&live).unwrap_or(0.0),
-            stable_topics: mean(&stable),
+            stable_topics: mean(&again),
             recommended: false,
             acceptable: false,
         });

@@ -16,7 +16,7 @@ table! {
         exclusivity: Option<f64>,              /// Mean over its models, 0 to 1.
         stability: Option<f64>,                /// Mean over its models, 0 to 1; null with one seed.
         live_topics: f64,                      /// Topics that are not dead, duplicates or junk: mean over its models.
-        stable_topics: Option<f64>,            /// Topics that every other seed's model has: mean over its models.
+        stable_topics: Option<f64>,            /// Topics that a model of another seed has too, the sum of their `stability`: mean over its models; null with one seed.
         recommended: bool,                     /// Whether it is the recommended number.
         acceptable: bool,                      /// Whether it is in the recommended range.
     }

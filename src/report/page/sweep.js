@@ -7,6 +7,7 @@ const decimals = (number, digits = 3) => (number === null ? "–" : number.toFix
 const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
 const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 
+for (const model of data.models) model.found = model.stability === null ? null : model.stability * model.topics;
 const seeds = [...new Set(data.models.map((model) => model.seed))];
 const recommended = data.sizes.find((size) => size.recommended);
 const acceptable = data.sizes.filter((size) => size.acceptable);
@@ -38,8 +39,8 @@ function takeIt() {
 /** The figures that are drawn by number of topics. */
 const FIGURES = [
   {
-    name: "Topics that all seeds find", column: "found", unit: "Topics of a model", digits: 0, least: 0,
-    help: "What the models of all seeds have is in the documents; the rest may be chance. It rises until there are topics for all of it. It need not be what you look for.",
+    name: "Topics found again", column: "found", unit: "Topics of a model that another seed has too", digits: 1, least: 0,
+    help: "What another seed finds too is in the documents; the rest may be chance. It rises until there are topics for all of it. It need not be what you look for.",
   },
   {
     name: "Held-out log-likelihood", column: "log_likelihood_per_token", unit: "Nats per token",
@@ -106,7 +107,7 @@ function sizeChart(width, figure, sizes, height = 230) {
 
 function figureSection(figure) {
   const sizes = bySize(figure);
-  if (!sizes.length) return section(figure.name, {}, h("p", {}, seeds.length < 2 ? "Unknown: there is one seed only." : "Unknown."));
+  if (!sizes.length) return null;
   const canvas = responsive(h("div", { class: "canvas" }), (width) => sizeChart(width, figure, sizes));
   const rows = () => [["topics", "mean", "low", "high", ...seeds.map((seed) => `seed_${seed}`)],
     ...sizes.map((size) => [size.topics, size.mean, size.low, size.high, ...seeds.map((seed) => size.models.find((model) => model.seed === seed)?.[figure.column])])];
@@ -128,7 +129,7 @@ function figureSections() {
 const COLUMNS = [
   ["log_likelihood_per_token", "Held out", decimals], ["standard_error", "± error", decimals],
   ["coherence_npmi", "NPMI", decimals], ["coherence_umass", "UMass", (value) => decimals(value, 1)], ["coherence_c_v", "C_V", decimals],
-  ["exclusivity", "Exclusivity", (value) => decimals(value, 2)], ["found", "Found by all", count], ["stability", "Stability", (value) => decimals(value, 2)],
+  ["exclusivity", "Exclusivity", (value) => decimals(value, 2)], ["found", "Found again", (value) => decimals(value, 1)], ["stability", "Stability", (value) => decimals(value, 2)],
   ["dead", "Dead", count], ["duplicates", "Duplicate", count], ["junk", "Junk", count],
   ["draws", "Tokens drawn", d3.format(".3~s")], ["seconds", "Seconds", (value) => decimals(value, 1)],
 ].filter(([column]) => data.models.some((model) => model[column] !== null));

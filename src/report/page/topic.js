@@ -34,6 +34,7 @@ function topicFigures(topic) {
     topic.rank1_documents === null ? null : [count(topic.rank1_documents), `${UNITS} have it as their largest`, ""],
     [decimals(topic.coherence_npmi, 2), "coherence (NPMI)", among("coherence_npmi")],
     [decimals(topic.exclusivity, 2), "exclusivity", among("exclusivity")],
+    topic.stability === undefined ? null : [decimals(topic.stability, 2), "stability: the share of other seeds that find it", among("stability")],
     topic.effective_terms === null ? null : [count(Math.round(topic.effective_terms)), "effective terms", ""],
   ]);
 }

@@ -1,8 +1,8 @@
 //! Which number of topics to take, from models of several numbers, each trained with several seeds.
 //!
 //! A topic that is in the documents is found by every seed; a topic that training has to invent differs from seed to
-//! seed. The number of topics that all seeds find grows with the number of topics that are trained until all are found,
-//! and then stays: the smallest number of topics with most of them is recommended.
+//! seed. The number of topics of a model that another seed finds again grows with the number of topics that are trained
+//! until all are found, and then stays: the smallest number of topics with most of them is recommended.
 
 /// The Hellinger distance up to which matched topics of two seeds are the same topic.
 ///
@@ -11,7 +11,7 @@
 /// topics.
 const SAME_ACROSS_SEEDS: f64 = 0.5;
 
-/// The share of the most topics found by all seeds that a recommended number must have.
+/// The share of the most topics found again that a recommended number must have.
 const MOST_OF_THEM: f64 = 0.8;
 
 /// Whether matched topics of two models at this Hellinger distance are the same topic, found again.
@@ -26,12 +26,12 @@ pub struct SizeFigures {
     pub difference: Option<f64>,
     /// The standard error of the difference.
     pub difference_error: Option<f64>,
-    /// The number of topics that all seeds find; `None` with one seed.
+    /// The number of topics that another seed finds again, in the mean over seeds; `None` with one seed.
     pub stable_topics: Option<f64>,
 }
 
 impl SizeFigures {
-    /// Whether it has most of the topics that all seeds find, of which there are at most `most`, if that is known.
+    /// Whether it has most of the topics that are found again, of which there are at most `most`, if that is known.
     fn has_most(&self, most: Option<f64>) -> bool {
         most.is_none_or(|most| self.stable_topics.is_some_and(|it| it >= MOST_OF_THEM * most))
     }
@@ -44,10 +44,10 @@ impl SizeFigures {
 }
 
 /// Returns the places of the recommended numbers among all, ascending: that of the first, which is the recommended one,
-/// and that of the last that is worth its topics. `None` if no topic is found by all seeds, or if there is one seed and no
+/// and that of the last that is worth its topics. `None` if no topic is found again, or if there is one seed and no
 /// held-out document.
 ///
-/// Recommended are the numbers that have most of the topics which all seeds find, from the smallest one up to the first
+/// Recommended are the numbers that have most of the topics that are found again, from the smallest one up to the first
 /// that predicts held-out documents as well as the best number; with one seed, that first one alone.
 pub fn recommend(sizes: &[SizeFigures]) -> Option<[usize; 2]> {
     let most = sizes.iter().filter_map(|size| size.stable_topics).max_by(f64::total_cmp);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_number_with_most_of_the_topics_that_come_back() {
+    fn the_first_number_with_most_of_the_topics_that_are_found_again() {
         // 60 planted topics; of 20, 40, 60, 80, 120.
         let planted = [
             (-0.7, 0.01, Some(0.0)),
