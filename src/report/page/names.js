@@ -132,7 +132,7 @@ function namingForm(topic) {
     }
     keepNames(`Topic ${topic.number} is changed`);
   }
-  return h("form", { class: "naming", onsubmit: (event) => event.preventDefault() }, nameLabel, name, hidden, hiddenLabel, intoLabel, into,
+  return h("form", { class: "naming", onsubmit: (event) => event.preventDefault() }, nameLabel, name, h("span", {}, hidden, hiddenLabel), intoLabel, into,
     h("datalist", { id: "topic-numbers" }, others.map((other) => h("option", { value: numbered(other) }))), h("a", { href: "#names" }, "All names"));
 }
 
