@@ -26,10 +26,12 @@ use crate::tables::records::{records, rows};
 use crate::tables::sweep::SweepRow;
 use crate::tables::sweep_topics::SweepTopicRow;
 use crate::tables::topic_stability::TopicStabilityRow;
+use crate::tables::training_log::TrainingLogRow;
 use crate::tables::views::views_sql;
 use crate::tables::{FileMetadata, Manifest, Row};
 pub(crate) use advice::advice;
 use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER};
+use corpus::input::identify;
 use corpus::vocabulary_file::VOCABULARY_FILE;
 pub(crate) use measure::Measured;
 use store::{Disk, Store, create_folder, link};
@@ -113,14 +115,17 @@ pub(crate) fn link_collection(output: &Output, sweep: &Path) -> Result<(), Failu
     link_files(output, sweep, files)
 }
 
-/// Links the files of a model into the folder of another output of the same collection.
+/// Links the files of a model, and the record of its rounds, into the folder of another output of the same collection.
 ///
 /// # Errors
 /// A file cannot be linked.
 pub(crate) fn link_model(output: &Output, model: &Path) -> Result<(), Failure> {
-    let names = Disk.names(&model.join("model"))?;
-    create_folder(&output.path("model")).map_err(Failure::io(output.root()))?;
-    link_files(output, model, names.into_iter().map(|name| format!("model/{name}")))
+    for folder in ["model", TrainingLogRow::SPEC.name] {
+        let names = Disk.names(&model.join(folder))?;
+        create_folder(&output.path(folder)).map_err(Failure::io(output.root()))?;
+        link_files(output, model, names.into_iter().map(|name| format!("{folder}/{name}")))?;
+    }
+    Ok(())
 }
 
 /// Writes which topics of a model other seeds of the sweep have, unless there are none, into the folder of a result of it.
@@ -261,7 +266,8 @@ impl SweptModels {
         Ok(manifest.settings.get("sweep") == Some(&self.hash(job)))
     }
 
-    /// Refuses the output of a run, and a sweep of another collection.
+    /// Refuses the output of a run, and a sweep of another collection or of models that were trained in another way; and
+    /// numbers of topics that the job cannot have.
     ///
     /// # Errors
     /// The output is such; its collection is damaged.
@@ -273,12 +279,32 @@ impl SweptModels {
                 return Err(Failure::usage(message).help("choose another --output"));
             }
         }
-        if output.is_published(COLLECTION_FILE)?
-            && Collection::read(root)?.settings_hash != job.corpus_hash()
-        {
-            let message = format!("{}: contains the sweep of another collection", root.display());
+        let refused = |what: &str| {
+            let message = format!("{}: contains {what}", root.display());
             let help = "choose another --output, or replace it: --overwrite";
-            return Err(Failure::usage(message).help(help));
+            Err(Failure::usage(message).help(help))
+        };
+        if output.is_published(COLLECTION_FILE)? {
+            let collection = Collection::read(root)?;
+            if collection.settings_hash != job.corpus_hash() {
+                return refused("the sweep of another collection");
+            }
+            // It can be used without its input.
+            let found = identify(&job.corpus).ok();
+            if found.is_some_and(|(_, found)| found != collection.input_fingerprint) {
+                return refused("a sweep of this input as it was before it changed");
+            }
+            self.check_terms(&collection)?;
+        }
+        for model in &self.0 {
+            let of_model = Job::parse(&job.resolved_toml(), &job.path, &model.keys(job))?;
+            let folder = model.folder(root);
+            if folder.join(MANIFEST).exists() {
+                let made = Manifest::read(&folder)?;
+                if made.settings.get("train") != Some(&of_model.train_hash()) {
+                    return refused(&format!("model {model} with other settings of its training"));
+                }
+            }
         }
         Ok(())
     }
@@ -322,18 +348,19 @@ impl SweptModels {
     }
 }
 
-/// Returns the models of a finished sweep.
+/// Returns the models of a finished sweep, each with its number of topics and seed; of each number, the one that predicts
+/// held-out documents best comes first.
 ///
 /// # Errors
 /// The folder has no finished sweep; its table cannot be read.
 pub(crate) fn models_of(sweep: &Path) -> Result<Vec<SweptModel>, Failure> {
-    let models: Vec<SweptModel> = rows::<SweepRow>(sweep)?
-        .into_iter()
-        .map(|row| SweptModel { topics: row.topics as u32, seed: row.seed as u64 })
-        .collect();
+    let mut models: Vec<SweepRow> = rows(sweep)?;
     if models.is_empty() {
         let message = format!("{}: is not a finished sweep", sweep.display());
         return Err(Failure::data(message).help("pass the folder that `topicmill sweep` wrote"));
     }
-    Ok(models)
+    let likelihood = |row: &SweepRow| row.log_likelihood_per_token.unwrap_or(f64::NEG_INFINITY);
+    models.sort_by(|a, b| a.topics.cmp(&b.topics).then(likelihood(b).total_cmp(&likelihood(a))));
+    let model = |row: SweepRow| SweptModel { topics: row.topics as u32, seed: row.seed as u64 };
+    Ok(models.into_iter().map(model).collect())
 }

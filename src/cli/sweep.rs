@@ -4,6 +4,7 @@
 //! returns to the system. What is complete is not made again, so a sweep that was killed goes on where it was.
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,7 +16,7 @@ use clap::{Args, value_parser};
 use serde::Serialize;
 
 use super::args::{HereArgs, StarterArgs};
-use super::beside::{named, write_beside};
+use super::beside::named;
 use super::machine::cores;
 use super::pictures::table;
 use super::starter::{Starter, job_file};
@@ -98,7 +99,7 @@ pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
     sweep.make()
 }
 
-/// Returns the job of the sweep, which is written beside it if it was made of flags.
+/// Returns the job of the sweep: that of a file or a result, or one made of the flags.
 fn job(args: &SweepArgs, root: &Path) -> Result<Job, Failure> {
     let starter = &args.starter;
     let is_job = |name: &str| {
@@ -128,10 +129,10 @@ fn job(args: &SweepArgs, root: &Path) -> Result<Job, Failure> {
     check_free(root, args.overwrite)?;
     let first = args.topics.iter().min().copied();
     let made = Starter::new(starter, first, &path, root, args.overwrite)?;
-    write_beside(&path, made.text.as_bytes(), args.overwrite)?;
     if !args.here.quiet {
-        // The number of topics is that of the first model only.
-        let rows: Vec<_> = made.rows.into_iter().filter(|(name, _)| *name != "topics").collect();
+        // The job is in the sweep's folder, and each model has its own number of topics.
+        let rows = made.rows.into_iter().filter(|(name, _)| !["topics", "job"].contains(name));
+        let rows: Vec<_> = rows.collect();
         super::say(&plan::rows(&rows));
     }
     Ok(made.job)
@@ -186,10 +187,10 @@ impl Sweep<'_> {
         if self.args.overwrite {
             output.clear_all()?;
         }
+        self.models.refuse_other(&output, &self.job)?;
         if self.models.are_complete(&output, &self.job)? {
             return self.show();
         }
-        self.models.refuse_other(&output, &self.job)?;
         output.reopen()?;
         output.write_atomic(JOB_FILE, self.job.resolved_toml().as_bytes())?;
         let output = self.ingest(output)?;
@@ -251,6 +252,9 @@ impl Sweep<'_> {
                 waiting().add(model, started.elapsed());
                 if made.is_err() {
                     waiting().models.clear();
+                    if parallel > 1 {
+                        super::say(&format!("model {model} failed; waiting for those under way"));
+                    }
                     return made;
                 }
             }
@@ -267,14 +271,17 @@ impl Sweep<'_> {
     /// Trains and evaluates a model.
     fn make_model(&self, model: SweptModel, threads: usize) -> Result<(), Failure> {
         if !self.args.here.quiet && !self.args.here.json {
-            super::say(&format!("model {model}"));
+            let all = self.models.all();
+            let place = all.iter().position(|it| *it == model).unwrap_or(0);
+            super::say(&format!("model {model}: {} of {}", place + 1, all.len()));
         }
         model.begin(&self.root)?;
         let mut keys = model.training_keys(&self.job, &self.root);
         self.step("run", &keys, threads, &[])?;
         keys.push("evaluate.split=held_out".to_owned());
-        let output = model.evaluation(&self.root);
-        self.step("evaluate", &keys, threads, &["--output".as_ref(), output.as_ref()])
+        let mut output = OsString::from("--output=");
+        output.push(model.evaluation(&self.root));
+        self.step("evaluate", &keys, threads, &[output, "--overwrite".into()])
     }
 
     /// Runs a subcommand on the sweep's job with other keys, in a process of its own.
@@ -283,7 +290,7 @@ impl Sweep<'_> {
         subcommand: &str,
         keys: &[String],
         threads: usize,
-        others: &[&Path],
+        others: &[OsString],
     ) -> Result<(), Failure> {
         let is_shown = !self.args.here.quiet && !self.args.here.json && self.args.parallel == 1;
         let program = std::env::current_exe().map_err(|e| Failure::new(Exit::Io, e))?;
@@ -308,7 +315,10 @@ impl Sweep<'_> {
             exit => {
                 let message =
                     format!("`topicmill {subcommand}` of the sweep ended with {}", ended.status);
-                Err(Failure::message(exit, message).help(SIGNAL_WORDS.ended))
+                let failure = Failure::message(exit, message);
+                // The same command would fail again.
+                let is_lasting = matches!(exit, Exit::Usage | Exit::Data);
+                Err(if is_lasting { failure } else { failure.help(SIGNAL_WORDS.ended) })
             }
         }
     }
@@ -333,15 +343,20 @@ impl Sweep<'_> {
         let text = [size_table(&sizes), "\n".to_owned()];
         let page = self.root.join(SWEEP_PAGE);
         let models = format!("{} in {}", models.len(), self.root.join(MODELS).display());
+        let chosen = sizes.iter().find(|row| row.recommended);
+        let next = chosen
+            .map(|row| ("next", format!("topicmill take {} {}", self.root.display(), row.topics)));
         let rows = [("advice", advice), ("models", models), ("report", page.display().to_string())];
+        let rows: Vec<_> = rows.into_iter().chain(next).collect();
         super::print(&(text.concat() + &plan::rows(&rows)))
     }
 }
 
 /// Returns the figures of each number of topics as a table.
 pub(super) fn size_table(sizes: &[SweepSizeRow]) -> String {
-    let mut table =
-        table(">topics|>held out|>to the best|>NPMI|>exclusivity|>stability|>live|>found again|");
+    let mut table = table(
+        ">topics|>held out, ± seeds|>to the best|>NPMI|>exclusivity|>stability|>live|>found again|",
+    );
     let number = |value: Option<f64>, decimals: usize| {
         value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
     };

@@ -1,6 +1,6 @@
 //! `topicmill take SWEEP K/SEED`: a result of one model of a sweep.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -17,7 +17,7 @@ use crate::tables::output::{MODELS, Output};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   topicmill take out/sweep 100/2                      the model of 100 topics and seed 2
-  topicmill take out/sweep 100 --output out/hundred   that of the first seed
+  topicmill take out/sweep 100 --output out/hundred   the one that predicts held-out documents best
 
 Infers the topics of all documents with a model of a sweep: nothing is read or trained again. The
 result is like that of `topicmill run`, shares files with the sweep, and stays when the sweep is
@@ -30,7 +30,7 @@ pub(crate) struct TakeArgs {
     /// The folder of a sweep
     #[arg(value_name = "SWEEP")]
     pub(crate) sweep: PathBuf,
-    /// The model: its number of topics, with or without its seed
+    /// The model: its number of topics and its seed [default: the seed that predicts held-out documents best]
     #[arg(value_name = "K[/SEED]")]
     pub(crate) model: String,
     /// The folder of the result [default: that of the sweep with the number of topics and the seed]
@@ -58,6 +58,10 @@ pub(super) fn run(args: &TakeArgs) -> Result<(), Failure> {
         name.push(format!("-{}-{}", model.topics, model.seed));
         sweep.with_file_name(name)
     }));
+    if is_within(&output, &sweep) {
+        let message = format!("--output {}: is in the folder of the sweep", output.display());
+        return Err(Failure::usage(message).help("choose a folder beside it"));
+    }
     let path = job_file(&output);
     check_free(&output, args.start.overwrite)?;
     let base = Job::load(&sweep, &[])?;
@@ -86,7 +90,17 @@ pub(super) fn run(args: &TakeArgs) -> Result<(), Failure> {
     run::start(job, &run_args, Stages::Project, &placement)
 }
 
-/// Returns the model of this name, or the first one with this number of topics.
+/// Whether a folder, which may not exist yet, is another one or below it.
+fn is_within(folder: &Path, other: &Path) -> bool {
+    let Ok(other) = other.canonicalize() else {
+        return false;
+    };
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let there = folder.ancestors().find_map(|part| part.canonicalize().ok());
+    there.is_some_and(|there| there.starts_with(other))
+}
+
+/// Returns the model of this name, or the first with this number of topics, which is the best.
 fn chosen(models: &[SweptModel], name: &str) -> Option<SweptModel> {
     let is_chosen = |model: &&SweptModel| match name.parse::<u32>() {
         Ok(topics) => model.topics == topics,

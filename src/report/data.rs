@@ -68,6 +68,9 @@ pub(super) struct PageTopic {
     pub(crate) duplicate_of: Option<i32>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) junk: bool,
+    /// The share of the other seeds of its sweep that find it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stability: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) label: Option<LabelRow>,
     /// How it has moved, after a warm start.

@@ -18,7 +18,6 @@ use crate::tables::sweep_matches::SweepMatchRow;
 use crate::tables::sweep_sizes::SweepSizeRow;
 use crate::tables::sweep_topics::SweepTopicRow;
 use corpus::collection::Collection;
-use lda::evaluate::topic_number::is_same;
 
 /// Topics of all models that are shown together.
 const MOST_TOPICS: usize = 3_000;
@@ -66,8 +65,6 @@ struct Partner {
     #[serde(flatten)]
     row: SweepTopicRow,
     distance: f64,
-    /// Whether it is the same topic.
-    same: bool,
 }
 
 /// Returns the page of the sweep in a folder, with what it advises.
@@ -130,7 +127,7 @@ fn topics(
             let partner = |it: &&SweepMatchRow| {
                 let (topic, distance) = it.partner.zip(it.partner_distance)?;
                 let row = by_model.get(&(size, it.other_seed))?.get(topic as usize)?.clone();
-                Some(Partner { row, distance, same: is_same(distance) })
+                Some(Partner { row, distance })
             };
             let of_size = matches.iter().filter(|it| it.other_topics == size);
             ShownTopic {
@@ -205,10 +202,10 @@ mod tests {
         assert_eq!(numbers, (0..200).rev().collect::<Vec<_>>());
         let small = &found[0].rows[0];
         assert_eq!((small.row.topic, small.parent, small.partners.len()), (1, None, 1));
-        assert_eq!((small.partners[0].row.seed, small.partners[0].same), (1, true));
+        assert_eq!(small.partners[0].row.seed, 1);
         let large = &found[1].rows[192];
         assert_eq!((large.row.topic, large.parent), (7, Some((1, 0.5))));
-        assert_eq!((large.partners[0].row.topic, large.partners[0].same), (0, false));
+        assert_eq!(large.partners[0].row.topic, 0);
         assert_eq!(large.row.top_terms.len(), TERMS);
     }
 }

@@ -84,6 +84,7 @@ fn said_of(mut topic: TopicLine) -> PageTopic {
         exclusivity: topic.row.exclusivity,
         effective_terms: topic.row.effective_terms,
         rank1_documents: topic.row.rank1_documents,
+        stability: topic.stability,
         dead: topic.row.dead,
         duplicate_of: topic.row.duplicate_of,
         junk: topic.row.junk,

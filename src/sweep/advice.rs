@@ -16,14 +16,16 @@ pub(crate) fn advice(sizes: &[SweepSizeRow]) -> String {
              several seeds, a sweep also says which topics are found again"
         );
     };
-    let mut said = format!("{topics} topics: {found:.0} of them are found again with another seed");
+    let are = if found.round() == 1.0 { "is" } else { "are" };
+    let mut said =
+        format!("{topics} topics: {found:.0} of them {are} found again with another seed");
     let found_of = |row: &SweepSizeRow| row.stable_topics.unwrap_or(0.0);
     let most = sizes.iter().max_by(|a, b| found_of(a).total_cmp(&found_of(b)));
     if let Some(most) = most.filter(|most| most.topics != row.topics) {
         said += &format!(
-            ", and at most {:.0} of any number tried (of {})",
-            found_of(most),
-            grouped(most.topics as u64)
+            "; with {} topics, {:.0} are, the most of any number tried",
+            grouped(most.topics as u64),
+            found_of(most)
         );
     }
     let likelihood = |row: &SweepSizeRow| row.log_likelihood_per_token.unwrap_or(f64::NEG_INFINITY);
@@ -33,8 +35,8 @@ pub(crate) fn advice(sizes: &[SweepSizeRow]) -> String {
     if least < f64::from(best) {
         let or_more = if best == largest { " or more" } else { "" };
         said += &format!(
-            ". The documents have between {least:.0} topics, which are found again, and {}{or_more}, which predict \
-             held-out documents best",
+            ". By these models, the documents have from {least:.0} topics (found again) to {}{or_more} (best held-out \
+             likelihood)",
             grouped(best as u64)
         );
     }
@@ -73,13 +75,12 @@ mod tests {
         ];
         assert_eq!(
             advice(&sizes),
-            "50 topics: 23 of them are found again with another seed, and at most 23 of any number tried (of 100). The \
-             documents have between 23 topics, which are found again, and 100, which predict held-out documents best"
+            "50 topics: 23 of them are found again with another seed; with 100 topics, 23 are, the most of any number tried. By these \
+             models, the documents have from 23 topics (found again) to 100 (best held-out likelihood)"
         );
         let said = advice(&sizes[..2]);
         assert!(
-            said.contains("and 50 or more, which")
-                && said.ends_with("of which more may be found again"),
+            said.contains("to 50 or more (") && said.ends_with("of which more may be found again"),
             "{said}"
         );
         assert!(advice(&sizes[1..]).ends_with("No smaller number was tried, which may do"));

@@ -20,10 +20,9 @@ use crate::tables::sweep_sizes::SweepSizeRow;
 use crate::tables::sweep_topics::SweepTopicRow;
 use crate::tables::topics::TopicRow;
 use lda::evaluate::TermDistribution;
-use lda::evaluate::assignment::assign;
 use lda::evaluate::completion::{self, Completion};
 use lda::evaluate::matching::distances;
-use lda::evaluate::topic_number::{SizeFigures, is_same, recommend};
+use lda::evaluate::topic_number::{SizeFigures, partners, recommend};
 use lda::math::FIXED_POINT;
 
 /// Of how many of their top terms topics share some.
@@ -122,7 +121,7 @@ struct Pair {
     places: [usize; 2],
     /// For each topic of each, its nearest in the other, and their distance.
     nearest: [Vec<(usize, f64)>; 2],
-    /// The same for its partner, where topics are matched one to one.
+    /// The same for its partner, the same topic of the other, if it has that.
     partners: [Vec<Option<(usize, f64)>>; 2],
 }
 
@@ -136,11 +135,10 @@ impl Pair {
         };
         let of_row = |row| least(&mut (0..width).map(|column| (column, cost(row, column))));
         let of_column = |column| least(&mut (0..rows.len()).map(|row| (row, cost(row, column))));
-        let mut partners = [vec![None; rows.len()], vec![None; width]];
-        for (row, column) in assign(&costs, rows.len(), width).into_iter().enumerate() {
-            if let Some(column) = column {
-                partners[0][row] = Some((column, cost(row, column)));
-                partners[1][column] = Some((row, cost(row, column)));
+        let mut partners = [partners(&costs, rows.len(), width), vec![None; width]];
+        for row in 0..rows.len() {
+            if let Some((column, distance)) = partners[0][row] {
+                partners[1][column] = Some((row, distance));
             }
         }
         let nearest = [(0..rows.len()).map(of_row).collect(), (0..width).map(of_column).collect()];
@@ -251,9 +249,8 @@ fn stability(models: &[Made], pairs: &[Pair], place: usize) -> Vec<Option<f64>> 
         others += 1;
         for ((found, partner), topic) in found.iter_mut().zip(&pair.partners[side]).zip(&own.topics)
         {
-            let is_found = partner.is_some_and(|(partner, distance)| {
-                is_same(distance) && topic.is_live() && other.topics[partner].is_live()
-            });
+            let is_found = partner
+                .is_some_and(|(partner, _)| topic.is_live() && other.topics[partner].is_live());
             *found += u32::from(is_found);
         }
     }

@@ -14,7 +14,7 @@ table! {
         nearest: i32,                  /// The topic of the other model that is nearest to it.
         distance: f64,                 /// Their Hellinger distance, 0 to 1.
         shared_terms: i32,             /// How many of their first ten top terms are the same.
-        partner: Option<i32>,          /// Its partner where the topics of both are matched one to one, by the least sum of distances; null if it has none.
+        partner: Option<i32>,          /// Its partner in the other model, which is the same topic: within 0.5, matched one to one; null if it has none.
         partner_distance: Option<f64>, /// The distance to it.
     }
 }

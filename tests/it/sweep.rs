@@ -55,6 +55,10 @@ fn the_same_bytes_on_any_threads_in_parallel_and_when_it_grows() {
     ground.succeed("sweep job.toml --topics 3,5 --seeds 2 -o grown -w 2 --quiet");
     assert_eq!(ground.digest("grown"), all);
     assert_eq!(trained().modified().unwrap(), before);
+    let flags = "--seeds 1 -o flags --set train.passes=4 --quiet";
+    ground.succeed(&format!("sweep planted --topics 4,6 {flags}"));
+    ground.succeed(&format!("sweep planted --topics 3,4,6 {flags}"));
+    assert_eq!(ground.table("flags/sweep_sizes").len(), 3);
 }
 
 #[test]
@@ -127,6 +131,13 @@ fn what_cannot_be_compared_is_refused() {
     refused(64, "sweep job.toml --text body -o new", "--set");
     refused(64, "sweep job.toml -o sweep --set vocabulary.min_documents=9", "another collection");
     refused(64, "sweep job.toml -o sweep --topics 3,5 --set train.passes=9", "settings");
+    refused(64, "sweep job.toml -o sweep --topics 3,5,301", "terms of the collection");
+    refused(64, "take sweep 3 -o sweep/models/5-1 --overwrite", "in the folder of the sweep");
     refused(64, "take sweep 4", "3/1");
     refused(64, "take nowhere 4", "does not exist");
+    // Nothing has changed.
+    ground.digest("sweep");
+    assert!(ground.path("sweep/_SUCCESS").exists());
+    ground.write("planted/documents-00001.jsonl", "{\"id\": \"new\", \"text\": \"w1 w2\"}\n");
+    refused(64, "sweep job.toml -o sweep --topics 3,5 --seeds 2", "before it changed");
 }

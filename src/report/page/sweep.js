@@ -40,7 +40,7 @@ function takeIt() {
 const FIGURES = [
   {
     name: "Topics found again", column: "found", unit: "Topics of a model that another seed has too", digits: 1, least: 0,
-    help: "What another seed finds too is in the documents; the rest may be chance. It rises until there are topics for all of it. It need not be what you look for.",
+    help: "What another seed finds too is in the documents; the rest may be chance. It rises until there are topics for all of it; with few passes or documents, fewer are found. It need not be what you look for.",
   },
   {
     name: "Held-out log-likelihood", column: "log_likelihood_per_token", unit: "Nats per token",
@@ -127,7 +127,7 @@ function figureSections() {
 
 /** The columns of the table of models: name, head and format. */
 const COLUMNS = [
-  ["log_likelihood_per_token", "Held out", decimals], ["standard_error", "± error", decimals],
+  ["log_likelihood_per_token", "Held out", decimals], ["standard_error", "± over documents", decimals],
   ["coherence_npmi", "NPMI", decimals], ["coherence_umass", "UMass", (value) => decimals(value, 1)], ["coherence_c_v", "C_V", decimals],
   ["exclusivity", "Exclusivity", (value) => decimals(value, 2)], ["found", "Found again", (value) => decimals(value, 1)], ["stability", "Stability", (value) => decimals(value, 2)],
   ["dead", "Dead", count], ["duplicates", "Duplicate", count], ["junk", "Junk", count],
@@ -145,9 +145,9 @@ function modelsSection() {
 
 /** Groups of topics by their stability; others is the number of models of other seeds. */
 const GROUPS = [
-  { name: "In the models of all seeds", has: (stability) => stability === 1 },
-  { name: "In the models of some seeds", has: (stability) => stability > 0 && stability < 1 },
-  { name: "In this model alone", has: (stability) => stability === 0 },
+  { name: "Found again with every other seed", has: (stability) => stability === 1 },
+  { name: "Found again with some of the other seeds", has: (stability) => stability > 0 && stability < 1 },
+  { name: "Not found again", has: (stability) => stability === 0 },
   { name: "Topics", has: (stability) => stability === null },
 ];
 
@@ -156,7 +156,7 @@ function topicDetails(row, others) {
     table(`Partners of topic ${row.topic}`, ["Seed", numeric("Topic"), "Terms", numeric("Distance")], row.partners.map((partner) => [
       String(partner.seed), String(partner.topic),
       h("span", {}, partner.top_terms.map((term) => [row.top_terms.includes(term) ? h("mark", {}, term) : term, " "])),
-      `${decimals(partner.distance, 2)}${partner.same ? "" : ", another topic"}`,
+      decimals(partner.distance, 2),
     ])),
     row.partners.length < others ? h("p", { class: "help" }, `${row.partners.length} of ${others} other seeds.`) : null,
   ];

@@ -4,6 +4,8 @@
 //! seed. The number of topics of a model that another seed finds again grows with the number of topics that are trained
 //! until all are found, and then stays: the smallest number of topics with most of them is recommended.
 
+use crate::evaluate::assignment::assign;
+
 /// The Hellinger distance up to which matched topics of two seeds are the same topic.
 ///
 /// Of 20 matched topics of two seeds in each band on two collections, 17 were the same by reading their terms at 0.4 to
@@ -14,9 +16,20 @@ const SAME_ACROSS_SEEDS: f64 = 0.5;
 /// The share of the most topics found again that a recommended number must have.
 const MOST_OF_THEM: f64 = 0.8;
 
-/// Whether matched topics of two models at this Hellinger distance are the same topic, found again.
-pub fn is_same(distance: f64) -> bool {
-    distance <= SAME_ACROSS_SEEDS
+/// Returns for each row of a table of Hellinger distances, of the topics of two models, the column of its partner, and
+/// their distance: the same topic, found again. Pairs are matched one to one so that the sum of the distances is least,
+/// where all that are too far apart count the same; these have no partner.
+///
+/// # Panics
+///
+/// Panics if `distances` is not rows × columns long.
+pub fn partners(distances: &[f64], rows: usize, columns: usize) -> Vec<Option<(usize, f64)>> {
+    let costs: Vec<f64> = distances.iter().map(|it| it.min(SAME_ACROSS_SEEDS)).collect();
+    let partner = |(row, column): (usize, Option<usize>)| {
+        let found = column.map(|column| (column, distances[row * columns + column]));
+        found.filter(|(_, distance)| *distance <= SAME_ACROSS_SEEDS)
+    };
+    assign(&costs, rows, columns).into_iter().enumerate().map(partner).collect()
 }
 
 /// The figures of one number of topics, as means over the models of its seeds.
@@ -93,6 +106,16 @@ mod tests {
         // The number that predicts best has too few of them.
         let real = [(-0.1, 0.01, Some(11.0)), (-0.03, 0.01, Some(18.0)), (0.0, 0.0, Some(13.0))];
         assert_eq!(recommend(&sizes(&real)), Some([1, 1]));
+    }
+
+    #[test]
+    fn topics_far_from_all_leave_the_others_their_partners() {
+        // By the sum of all distances, the first row would take the second column.
+        let distances = [0.4, 0.9, 0.45, 0.3];
+        assert_eq!(partners(&distances, 2, 2), [Some((0, 0.4)), Some((1, 0.3))]);
+        let distances = [0.4, 0.6, 0.45, 0.95];
+        assert_eq!(partners(&distances, 2, 2), [Some((0, 0.4)), None]);
+        assert_eq!(partners(&distances, 1, 4), [Some((0, 0.4))]);
     }
 
     #[test]
