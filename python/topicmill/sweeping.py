@@ -121,7 +121,7 @@ class Sweep:
         topics : int
             The number of topics.
         seed : int, optional
-            The model's seed; by default, the first one.
+            The model's seed; by default, the one that predicts held-out documents best.
         output : path-like, optional
             A folder to write the result to; its job is written beside it. By default, the result is in a temporary
             folder that is removed with the returned object.

@@ -1,5 +1,6 @@
 //! `topicmill take SWEEP K/SEED`: a result of one model of a sweep.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -49,7 +50,8 @@ pub(super) fn run(args: &TakeArgs) -> Result<(), Failure> {
     super::existing_output(&sweep)?;
     let models = models_of(&sweep)?;
     let model = chosen(&models, &args.model).ok_or_else(|| {
-        let names: Vec<String> = models.iter().map(ToString::to_string).collect();
+        let sorted: BTreeSet<_> = models.iter().collect();
+        let names: Vec<String> = sorted.into_iter().map(ToString::to_string).collect();
         let message = format!("{}: has no model {}", sweep.display(), args.model);
         Failure::usage(message).help(format!("its models are {}", names.join(", ")))
     })?;
