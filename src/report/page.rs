@@ -26,6 +26,7 @@ pub(super) struct Page {
 const REPORT: Page = Page {
     body: include_str!("page/report.html"),
     scripts: &[
+        include_str!("page/numbers.js"),
         include_str!("page/data.js"),
         include_str!("page/dom.js"),
         include_str!("page/frame.js"),
@@ -46,6 +47,7 @@ const REPORT: Page = Page {
 pub(super) const SWEEP: Page = Page {
     body: include_str!("page/sweep.html"),
     scripts: &[
+        include_str!("page/numbers.js"),
         include_str!("page/dom.js"),
         include_str!("page/frame.js"),
         include_str!("page/charts.js"),

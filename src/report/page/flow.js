@@ -76,9 +76,9 @@ function flowChart(width, columns, panel) {
   const all = columns.flatMap((column) => column.blocks);
   const heads = svg.append("g").attr("aria-hidden", "true");
   columns.forEach(({ model, blocks }, place) => heads.append("text").attr("class", "name").attr("x", blocks[0].x + (!wide && place === columns.length - 1 ? BLOCK.width : 0)).attr("y", 12)
-    .attr("text-anchor", !wide && place === columns.length - 1 ? "end" : "start").text(wide ? plural(model.topics, "topic") : count(model.topics)));
+    .attr("text-anchor", !wide && place === columns.length - 1 ? "end" : "start").text(wide ? counted(model.topics, "topic") : count(model.topics)));
   const links = svg.append("g").attr("aria-hidden", "true").selectAll("path").data(all.filter((block) => block.parent)).join("path").attr("class", "link")
-    .attr("fill-opacity", (block) => Math.max(0.06, 1 - block.distance)).attr("d", ({ parent, from, x, y, height: tall }) => {
+    .attr("fill-opacity", (block) => Math.max(0.05, 0.5 * (1 - block.distance))).attr("d", ({ parent, from, x, y, height: tall }) => {
       const [start, middle] = [parent.x + BLOCK.width, (parent.x + BLOCK.width + x) / 2];
       return `M${start},${from.y}C${middle},${from.y} ${middle},${y} ${x},${y}v${tall}C${middle},${y + tall} ${middle},${from.y + from.height} ${start},${from.y + from.height}Z`;
     });
@@ -131,6 +131,6 @@ function flowSection() {
   const left = columns.flatMap(({ blocks }) => blocks.filter((block) => block.others).map((block) => `${count(block.others)} of ${count(block.model.topics)}`));
   return section("From fewer to more topics", {}, panel, h("figure", {}, canvas,
     h("figcaption", {}, "A column is the model of a number of topics that predicts held-out documents best; a block is a topic, as high as its share of the tokens. A ribbon leads from each to the nearest topic of the column before, the stronger, the nearer (1 − Hellinger distance). "
-      + (left.length ? `A column has its ${MOST_BLOCKS} largest topics; the others (${left.join(", ")}) are one block at the bottom, without ribbons.` : ""))),
+      + (left.length ? `A column has its ${MOST_BLOCKS} largest topics; the others (${left.join(", ")}) are one block at the bottom.` : ""))),
     h("div", { class: "under" }, behind(shown), downloads("topics by number", canvas, () => [heads, ...rows()])));
 }

@@ -2,11 +2,6 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
-const count = d3.format(",");
-const decimals = (number, digits = 3) => (number === null ? "–" : number.toFixed(digits).replace("-", "−"));
-const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
-const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
-
 for (const model of data.models) model.found = model.stability === null ? null : model.stability * model.topics;
 const seeds = [...new Set(data.models.map((model) => model.seed))];
 const recommended = data.sizes.find((size) => size.recommended);
@@ -32,7 +27,7 @@ function takeIt() {
   };
   return [
     h("p", { class: "command" }, h("code", {}, command), h("button", { type: "button", class: "button", onclick: copy }, "Copy")),
-    h("p", { class: "help after" }, `This makes a result of the model with ${plural(topics, "topic")} that predicts held-out documents best: all documents get its topics, and nothing is trained again.`),
+    h("p", { class: "help after" }, `This makes a result of the model with ${counted(topics, "topic")} that predicts held-out documents best: all documents get its topics, and nothing is trained again.`),
   ];
 }
 
@@ -96,7 +91,7 @@ function sizeChart(width, figure, sizes, height = 230) {
   }
   const points = sizes.map((size) => ({
     ...size, x: size.topics, y: size.mean,
-    label: [plural(size.topics, "topic"), `mean ${decimals(size.mean, figure.digits)}${size.high === undefined ? "" : ` ± ${decimals(size.high - size.mean, figure.digits)}`}`, ...size.models.map((model) => `seed ${model.seed}: ${decimals(model[figure.column], figure.digits)}`)],
+    label: [counted(size.topics, "topic"), `mean ${decimals(size.mean, figure.digits)}${size.high === undefined ? "" : ` ± ${decimals(size.high - size.mean, figure.digits)}`}`, ...size.models.map((model) => `seed ${model.seed}: ${decimals(model[figure.column], figure.digits)}`)],
   }));
   drawRuns(svg, points, x, y, () => true);
   svg.append("g").selectAll("circle").data(sizes.flatMap((size) => size.models)).join("circle").attr("class", "dot seed")
@@ -175,12 +170,12 @@ function topicsSection() {
     const model = shownOf.get(Number(select.value));
     const others = data.models.filter((other) => other.topics === model.topics).length - 1;
     body.replaceChildren(
-      h("p", { class: "help after" }, `Of model ${model.topics}/${model.seed}, which predicts held-out documents best of those with ${plural(model.topics, "topic")}${model.rows.length < model.topics ? `: the ${model.rows.length} largest` : ""}. `
+      h("p", { class: "help after" }, `Of model ${model.topics}/${model.seed}, which predicts held-out documents best of those with ${counted(model.topics, "topic")}${model.rows.length < model.topics ? `: the ${model.rows.length} largest` : ""}. `
         + (others ? "Each line has a topic, its share of the tokens, its coherence, and how many of the models of other seeds have it; it opens to its partners there, with the shared terms marked." : "With several seeds, this page would say which topics are chance.")),
       ...GROUPS.flatMap(({ name, has }) => {
         const rows = model.rows.filter((row) => has(row.stability));
         if (!rows.length) return [];
-        return [h("h4", {}, `${name}: ${plural(rows.length, "topic")}, ${percent(d3.sum(rows, (row) => row.share))} of the tokens`), h("div", { class: "topics" }, rows.map((row) => topicDetails(row, others)))];
+        return [h("h4", {}, `${name}: ${counted(rows.length, "topic")}, ${percent(d3.sum(rows, (row) => row.share))} of the tokens`), h("div", { class: "topics" }, rows.map((row) => topicDetails(row, others)))];
       }));
   };
   select.addEventListener("change", draw);
@@ -189,7 +184,7 @@ function topicsSection() {
 }
 
 document.getElementById("subtitle").textContent = data.inputs.join(", ");
-document.getElementById("colophon").textContent = `topicmill ${data.version} · ${plural(data.models.length, "model")}`;
+document.getElementById("colophon").textContent = `topicmill ${data.version} · ${counted(data.models.length, "model")}`;
 main.append(...[
   h("h2", { class: "hidden" }, "How many topics?"),
   adviceSection(), figureSections(), modelsSection(), topicsSection(), flowSection(),
