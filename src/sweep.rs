@@ -65,7 +65,9 @@ impl SweptModel {
 
     /// Returns the folder of its evaluation.
     pub(crate) fn evaluation(self, sweep: &Path) -> PathBuf {
-        sweep.join(MODELS).join(format!("{}-{}-evaluation", self.topics, self.seed))
+        let mut folder = self.folder(sweep).into_os_string();
+        folder.push("-evaluation");
+        folder.into()
     }
 
     /// Returns the keys in which its job differs from that of the sweep, except the output, as `section.key=value`.
@@ -222,7 +224,7 @@ impl SweptModels {
     /// Returns the models that are not among some others.
     ///
     /// # Errors
-    /// There is only one.
+    /// Fewer than two are left.
     pub(crate) fn without(&self, others: &[SweptModel]) -> Result<Self, Failure> {
         let models: Vec<_> =
             self.0.iter().copied().filter(|model| !others.contains(model)).collect();

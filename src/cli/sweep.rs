@@ -1,7 +1,7 @@
 //! `topicmill sweep INPUT|JOB`: one ingest, models of several numbers of topics and seeds, and their comparison.
 //!
 //! Each model is trained, and then evaluated, by a process of its own: a failure ends that process only, and its memory
-//! returns to the system. What is complete is not made again, so a sweep that was killed goes on where it was.
+//! returns to the system. What is complete is not made again, so a sweep that was killed can be resumed.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -42,8 +42,8 @@ Examples:
 
 Ingests once, trains every number of topics with every seed on the same documents, and scores the
 same held-out ones. Writes the tables sweep, sweep_sizes, sweep_topics and sweep_matches, and
-sweep.html. No document is projected. A sweep that was killed goes on with the same command; with
-more numbers or seeds, only what is new is trained. docs/EVALUATION.md says what the figures mean.";
+sweep.html. No document is projected. The same command resumes a sweep that was killed; with more
+numbers or seeds, it trains only the new models. docs/EVALUATION.md says what the figures mean.";
 
 /// Flags of sweep.
 #[derive(Clone, Debug, Args)]
@@ -230,21 +230,18 @@ impl Sweep<'_> {
     /// Trains and evaluates the models, the smallest first; returns those for which there is no time.
     fn train(&self) -> Result<Vec<SweptModel>, Failure> {
         let all = self.models.all();
-        let parallel = (self.args.parallel as usize).min(all.len());
+        let SweepArgs { parallel, minutes, .. } = *self.args;
+        let parallel = (parallel as usize).min(all.len());
         let threads = (self.threads() / parallel).max(1);
         let waiting = Mutex::new(Waiting {
             models: all.iter().copied().collect(),
-            end: self
-                .args
-                .minutes
-                .map(|minutes| Instant::now() + Duration::from_secs(60 * minutes)),
+            end: minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes)),
             of_topic: Duration::ZERO,
         });
         let waiting = || waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let make_some = || {
             loop {
-                let next = waiting().next();
-                let Some(model) = next else {
+                let Some(model) = waiting().next() else {
                     return Ok(());
                 };
                 let started = Instant::now();

@@ -62,7 +62,7 @@ fn the_same_bytes_on_any_threads_in_parallel_and_when_it_grows() {
 }
 
 #[test]
-fn a_sweep_that_was_killed_goes_on() {
+fn a_sweep_that_was_killed_is_resumed() {
     let ground = swept();
     let line = "sweep job.toml --topics 3,5 --seeds 2 -o killed -w 2 --quiet";
     let mut command = ground.command(line);
