@@ -157,7 +157,7 @@ impl SynthStage {
         let mut source = WrittenJob::default();
         let folder = toml::Value::String(path.to_string_lossy().into_owned());
         for (key, value) in std::iter::once(("path", folder)).chain(flags) {
-            source.set_flag("synth", key, value)?;
+            source.set_flag(&format!("synth.{key}"), value)?;
         }
         let section = keys::section("synth").expect("it is in the table");
         let values = resolve_alone(section, &source, path, &absolute(Path::new("")))?;

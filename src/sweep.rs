@@ -1,4 +1,4 @@
-//! A sweep: models of several numbers of topics, each with several seeds, of one collection.
+//! A sweep: models of several numbers of topics, each with several seeds, and perhaps settings, of one collection.
 //!
 //! ```text
 //! OUT/corpus/  ──links──▶  OUT/models/100-2/corpus/  ──train──▶  OUT/models/100-2/  ──evaluate──▶  OUT/models/100-2-evaluation/
@@ -11,6 +11,7 @@
 
 mod advice;
 mod measure;
+mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::config::Job;
+use crate::config::{Job, Template};
 use crate::failure::Failure;
 use crate::report::sweep_page;
 use crate::tables::output::{MANIFEST, MODELS, Output, SWEEP_PAGE};
@@ -34,53 +35,91 @@ use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER};
 use corpus::input::identify;
 use corpus::vocabulary_file::VOCABULARY_FILE;
 pub(crate) use measure::Measured;
+use settings::combinations;
+pub(crate) use settings::{VariedKey, split};
 use store::{Disk, Store, create_folder, link};
 
 /// A model of a sweep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SweptModel {
     /// Its number of topics.
     pub(crate) topics: u32,
+    /// The keys that others of the sweep have other values of, as `section.key=value,…`; empty if there are none.
+    pub(crate) settings: String,
     /// `model.seed`.
     pub(crate) seed: u64,
 }
 
 impl fmt::Display for SweptModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.topics, self.seed)
+        write!(f, "{}/{}", self.topics, self.seed)?;
+        if self.settings.is_empty() { Ok(()) } else { write!(f, "/{}", self.settings) }
     }
 }
 
 impl SweptModel {
-    /// Reads a name such as `100/2`.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        let (topics, seed) = name.split_once('/')?;
-        Some(Self { topics: topics.parse().ok()?, seed: seed.parse().ok()? })
+    /// Whether it has a name such as `100/2/train.passes=20`, of which all after the first part may be left out.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        let mut parts = name.split('/');
+        let is_size = parts.next().is_some_and(|part| part.parse() == Ok(self.topics));
+        is_size && parts.all(|part| part.parse() == Ok(self.seed) || part == self.settings)
+    }
+
+    /// Returns its name in those of files.
+    pub(crate) fn file_name(&self) -> String {
+        self.to_string().replace('/', "-")
     }
 
     /// Returns its folder in that of the sweep.
-    pub(crate) fn folder(self, sweep: &Path) -> PathBuf {
-        sweep.join(MODELS).join(format!("{}-{}", self.topics, self.seed))
+    pub(crate) fn folder(&self, sweep: &Path) -> PathBuf {
+        sweep.join(MODELS).join(self.file_name())
     }
 
     /// Returns the folder of its evaluation.
-    pub(crate) fn evaluation(self, sweep: &Path) -> PathBuf {
+    pub(crate) fn evaluation(&self, sweep: &Path) -> PathBuf {
         let mut folder = self.folder(sweep).into_os_string();
         folder.push("-evaluation");
         folder.into()
     }
 
     /// Returns the keys in which its job differs from that of the sweep, except the output, as `section.key=value`.
-    pub(crate) fn keys(self, job: &Job) -> [String; 3] {
-        [
+    fn keys(&self, job: &Job) -> Vec<String> {
+        let own = [
             format!("model.topics={}", self.topics),
             format!("model.seed={}", self.seed),
             format!("sample.seed={}", job.sample_seed()),
-        ]
+        ];
+        let settings = self.settings.split(',').filter(|key| !key.is_empty()).map(str::to_owned);
+        own.into_iter().chain(settings).collect()
+    }
+
+    /// Returns the job of its result, but for the output.
+    ///
+    /// # Errors
+    /// A key of its settings does not exist.
+    pub(crate) fn template(&self, job: &Job) -> Result<Template, Failure> {
+        let mut template = Template::of(job);
+        for key in self.keys(job) {
+            template.set_text(&key)?;
+        }
+        Ok(template)
+    }
+
+    /// Returns its job.
+    ///
+    /// # Errors
+    /// The keys are not those of a job.
+    fn job(&self, job: &Job) -> Result<Job, Failure> {
+        self.template(job)?.job(&job.path)
+    }
+
+    /// Whether a model that is compared with it for its stability has its settings and number of topics.
+    fn is_alike(&self, other: &Self) -> bool {
+        (self.topics, &self.settings) == (other.topics, &other.settings)
     }
 
     /// Returns the keys of the job that trains it, and projects nothing.
-    pub(crate) fn training_keys(self, job: &Job, sweep: &Path) -> Vec<String> {
+    pub(crate) fn training_keys(&self, job: &Job, sweep: &Path) -> Vec<String> {
         let folder = toml::Value::from(&*self.folder(sweep).to_string_lossy());
         let others = [
             "project.method=none".to_owned(),
@@ -94,7 +133,7 @@ impl SweptModel {
     ///
     /// # Errors
     /// The folder is another's; a file cannot be linked.
-    pub(crate) fn begin(self, sweep: &Path) -> Result<(), Failure> {
+    pub(crate) fn begin(&self, sweep: &Path) -> Result<(), Failure> {
         let folder = self.folder(sweep);
         let output = Output::lead(&*folder)?;
         link_collection(&output, sweep)
@@ -138,12 +177,14 @@ pub(crate) fn write_stability(
     output: &Output,
     job: &Job,
     sweep: &Path,
-    model: SweptModel,
+    model: &SweptModel,
 ) -> Result<(), Failure> {
-    let of_size = |row: &SweepRow| row.topics == model.topics as i32;
-    let models = records(sweep)?.only(of_size)?.len() as i32 - 1;
-    let is_of_model =
-        |row: &SweepTopicRow| (row.topics, row.seed) == (model.topics as i32, model.seed as i64);
+    let is_alike = |row: &SweepRow| model.is_alike(&row.model());
+    let models = records(sweep)?.only(is_alike)?.len() as i32 - 1;
+    let is_of_model = |row: &SweepTopicRow| {
+        (row.topics, row.seed, &row.settings)
+            == (model.topics as i32, model.seed as i64, &model.settings)
+    };
     let topics = records(sweep)?.only(is_of_model)?;
     let row = |row: &SweepTopicRow| {
         Some(TopicStabilityRow { topic: row.topic, stability: row.stability?, models })
@@ -177,18 +218,34 @@ fn link_files(
     Ok(())
 }
 
-/// The models of a sweep, by number of topics and seed.
+impl SweepRow {
+    /// Returns its model.
+    fn model(&self) -> SweptModel {
+        let Self { topics, seed, ref settings, .. } = *self;
+        SweptModel { topics: topics as u32, seed: seed as u64, settings: settings.clone() }
+    }
+}
+
+/// The models of a sweep, by number of topics, settings and seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SweptModels(Vec<SweptModel>);
 
 impl SweptModels {
-    /// Returns the models of these numbers of topics, each with as many seeds, from the job's on.
+    /// Returns the models of these numbers of topics, each with as many seeds, from the job's on, and each combination
+    /// of the values of some keys.
     ///
     /// # Errors
-    /// There would be one model only; models of several numbers of topics cannot be trained by the job, or not compared.
-    pub(crate) fn new(job: &Job, topics: &[u32], seeds: u64) -> Result<Self, Failure> {
+    /// There would be one model only, or one of them twice; models of several numbers of topics cannot be trained by the
+    /// job, or not compared.
+    pub(crate) fn new(
+        job: &Job,
+        topics: &[u32],
+        seeds: u64,
+        varied: &[VariedKey],
+    ) -> Result<Self, Failure> {
         let topics: BTreeSet<u32> = topics.iter().copied().collect();
-        if topics.len() == 1 && seeds == 1 {
+        let settings = combinations(varied);
+        if topics.len() == 1 && seeds == 1 && settings.len() == 1 {
             let message = "a sweep of one number of topics and one seed compares nothing";
             return Err(Failure::usage(message).help("name several: --topics 20,50,100 --seeds 3"));
         }
@@ -212,8 +269,17 @@ impl SweptModels {
         else {
             return refused("there are not as many seeds after model.seed");
         };
-        let of_size = |topics| (first..=last).map(move |seed| SweptModel { topics, seed });
-        let models: Vec<SweptModel> = topics.into_iter().flat_map(of_size).collect();
+        let mut models = Vec::new();
+        for topics in topics {
+            let mut made = BTreeMap::new();
+            for settings in &settings {
+                let of_seed = |seed| SweptModel { topics, seed, settings: settings.clone() };
+                if let Some(same) = made.insert(of_seed(first).job(job)?.train_hash(), settings) {
+                    return refused(&format!("{same} and {settings} are the same settings"));
+                }
+                models.extend((first..=last).map(of_seed));
+            }
+        }
         Ok(Self(models))
     }
 
@@ -227,7 +293,7 @@ impl SweptModels {
     /// Fewer than two are left.
     pub(crate) fn without(&self, others: &[SweptModel]) -> Result<Self, Failure> {
         let models: Vec<_> =
-            self.0.iter().copied().filter(|model| !others.contains(model)).collect();
+            self.0.iter().filter(|model| !others.contains(model)).cloned().collect();
         match models.len() {
             0 | 1 => Err(Failure::usage("there was time for fewer than two models")
                 .help("give it more --minutes; what was trained is kept")),
@@ -299,11 +365,10 @@ impl SweptModels {
             self.check_terms(&collection)?;
         }
         for model in &self.0 {
-            let of_model = Job::parse(&job.resolved_toml(), &job.path, &model.keys(job))?;
             let folder = model.folder(root);
             if folder.join(MANIFEST).exists() {
                 let made = Manifest::read(&folder)?;
-                if made.settings.get("train") != Some(&of_model.train_hash()) {
+                if made.settings.get("train") != Some(&model.job(job)?.train_hash()) {
                     return refused(&format!("model {model} with other settings of its training"));
                 }
             }
@@ -350,8 +415,8 @@ impl SweptModels {
     }
 }
 
-/// Returns the models of a finished sweep, each with its number of topics and seed; of each number, the one that predicts
-/// held-out documents best comes first.
+/// Returns the models of a finished sweep; of each number of topics, the one that predicts held-out documents best comes
+/// first.
 ///
 /// # Errors
 /// The folder has no finished sweep; its table cannot be read.
@@ -363,6 +428,5 @@ pub(crate) fn models_of(sweep: &Path) -> Result<Vec<SweptModel>, Failure> {
     }
     let likelihood = |row: &SweepRow| row.log_likelihood_per_token.unwrap_or(f64::NEG_INFINITY);
     models.sort_by(|a, b| a.topics.cmp(&b.topics).then(likelihood(b).total_cmp(&likelihood(a))));
-    let model = |row: SweepRow| SweptModel { topics: row.topics as u32, seed: row.seed as u64 };
-    Ok(models.into_iter().map(model).collect())
+    Ok(models.iter().map(SweepRow::model).collect())
 }

@@ -108,6 +108,17 @@ def test_pictures_have_a_dot_for_each_model_and_a_line_of_means(sweep):
     close("all")
 
 
+def test_settings_are_compared():
+    sweep = topicmill.sweep(planted(60), [5], 2, model__alpha_sum=[1, 4.5], train__passes=5)
+    settings = ["model.alpha_sum=1", "model.alpha_sum=4.5"]
+    assert list(sweep.sizes["settings"]) == settings and sweep.recommended == 5
+    assert sweep.advice.startswith("With model.alpha_sum=") and settings[1] in sweep._repr_html_()
+    assert [line.get_label() for line in sweep.plot()[0].lines[:3:2]] == settings
+    close("all")
+    taken = sweep.take(5, settings=settings[1])
+    assert "alpha_sum = 4.5" in (taken.path / "job.toml").read_text()
+
+
 def test_each_folder_has_its_function(sweep, result):
     again = topicmill.read_sweep(os.fspath(sweep.path), backend="polars")
     assert again.sizes["topics"].to_list() == NUMBERS and "polars" in str(type(again.models))

@@ -37,13 +37,13 @@ def page(title: str, topics: list[dict[str, Any]]) -> str:
 def sweep_page(title: str, advice: str, sizes: list[dict[str, Any]]) -> str:
     """Return the figures of each number of topics as HTML, from rows of the table ``sweep_sizes``."""
     rows = "".join(
-        f"<tr><td>{row['topics']:,}</td><td>{_figure(row['log_likelihood_per_token'])}</td>"
-        f"<td>{_figure(row['coherence_npmi'])}</td><td>{_figure(row['stability'])}</td>"
+        f"<tr><td style='text-align: left'>{html.escape(row['settings'])}</td><td>{row['topics']:,}</td>"
+        f"<td>{_figure(row['log_likelihood_per_token'])}</td><td>{_figure(row['coherence_npmi'])}</td><td>{_figure(row['stability'])}</td>"
         f"<td style='text-align: left'>{_verdict(row)}</td></tr>"
         for row in sizes
     )
     return (
-        f"<p>{html.escape(title)}</p><p>{html.escape(advice)}</p><table><thead><tr><th>topics</th>"
+        f"<p>{html.escape(title)}</p><p>{html.escape(advice)}</p><table><thead><tr><th></th><th>topics</th>"
         "<th>held-out likelihood</th><th>coherence</th><th>stability</th><th></th></tr></thead>"
         f"<tbody>{rows}</tbody></table>"
     )

@@ -223,13 +223,17 @@ def sweep_panels(models: list[dict[str, Any]], recommended: int | None) -> list[
     figure, panels = subplots(
         1, len(figures), figsize=(max(4.0 * len(figures), 6), 3), squeeze=False, layout="constrained"
     )
+    settings = sorted({row["settings"] for row in models})
     for name, axes in zip(figures, panels.flat):
-        points = [(row["topics"], row[name]) for row in models if row[name] is not None]
-        of_numbers = [_interval([value for topics, value in points if topics == number]) for number in numbers]
-        low, means, high = zip(*of_numbers)
-        axes.vlines(numbers, low, high, color=_COLOUR, alpha=0.25, linewidth=5)
-        axes.plot(numbers, means, color=_COLOUR, linewidth=1.2)
-        axes.plot(*zip(*points), "o", color=_COLOUR, markersize=3)
+        for place, of_settings in enumerate(settings):
+            colour = f"C{place}" if len(settings) > 1 else _COLOUR
+            rows = [row for row in models if row["settings"] == of_settings and row[name] is not None]
+            points = [(row["topics"], row[name]) for row in rows]
+            of_numbers = [_interval([value for topics, value in points if topics == number]) for number in numbers]
+            low, means, high = zip(*of_numbers)
+            axes.vlines(numbers, low, high, color=colour, alpha=0.25, linewidth=5)
+            axes.plot(numbers, means, color=colour, linewidth=1.2, label=of_settings)
+            axes.plot([x for x, _ in points], [y for _, y in points], "o", color=colour, markersize=3)
         if recommended is not None:
             axes.axvline(recommended, color=_GREY, linestyle="--", linewidth=1, zorder=0)
         axes.set_title(_SWEEP_FIGURES[name], fontsize=10, loc="left")
@@ -237,6 +241,8 @@ def sweep_panels(models: list[dict[str, Any]], recommended: int | None) -> list[
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set_xticks(numbers, [f"{number:,}" for number in numbers])
         _clean(axes)
+    if len(settings) > 1:
+        panels.flat[0].legend(fontsize=8)
     label = "number of topics" + (f" (recommended: {recommended:,})" if recommended is not None else "")
     figure.supxlabel(label, fontsize=10)
     return list(figure.axes)

@@ -49,14 +49,14 @@ class Sweep:
 
     def __repr__(self) -> str:
         rows = self._result._arrow("sweep_sizes", ["topics", "models"]).to_pylist()
-        numbers = ", ".join(f"{row['topics']:,}" for row in rows)
+        numbers = ", ".join(dict.fromkeys(f"{row['topics']:,}" for row in rows))
         recommended = "none" if self.recommended is None else f"{self.recommended:,}"
         models = f"{sum(row['models'] for row in rows):,} models"
         return f"<topicmill.Sweep: {models} of {numbers} topics, {recommended} recommended>"
 
     @cached_property
     def sizes(self) -> Table:
-        """The table ``sweep_sizes``: one row per number of topics, with means over its models."""
+        """The table ``sweep_sizes``: one row per number of topics, and settings, with means over its models."""
         return self._result.table("sweep_sizes")
 
     @cached_property
@@ -89,8 +89,8 @@ class Sweep:
     def plot(self) -> list[Axes]:
         """Draw held-out likelihood, coherence and stability against the number of topics, by matplotlib.
 
-        A dot is a model; the line connects the means, with an interval of ±2 standard errors over seeds. The dashed
-        line marks the recommended number. The models of a number of topics are compared with each other for their
+        A dot is a model; the line connects the means, with an interval of ±2 standard errors over seeds; of several
+        settings, each has its colour. The dashed line marks the recommended number. The models of a number of topics are compared with each other for their
         stability, so its intervals are too narrow.
 
         Returns
@@ -106,6 +106,7 @@ class Sweep:
         self,
         topics: int,
         seed: int | None = None,
+        settings: str | None = None,
         *,
         output: str | os.PathLike[str] | None = None,
         overwrite: bool = False,
@@ -121,7 +122,9 @@ class Sweep:
         topics : int
             The number of topics.
         seed : int, optional
-            The model's seed; by default, the one that predicts held-out documents best.
+            The model's seed; of several models, the one that predicts held-out documents best is taken.
+        settings : str, optional
+            Its settings, as the tables have them, if the sweep has several: ``"train.passes=50"``.
         output : path-like, optional
             A folder to write the result to; its job is written beside it. By default, the result is in a temporary
             folder that is removed with the returned object.
@@ -137,7 +140,7 @@ class Sweep:
         Result
             Like that of `topicmill.fit`. It remains when the sweep is removed.
         """
-        model = str(topics) if seed is None else f"{topics}/{seed}"
+        model = "/".join(str(part) for part in (topics, seed, settings) if part is not None)
         flags = [*_job.threads(threads), *["--overwrite"] * overwrite, *["--quiet"] * (not verbose)]
         with _training.folders(output) as folders:
             _program.run("take", self.path, model, "--output", folders.output, *flags, verbose=verbose)
@@ -212,7 +215,8 @@ def sweep(
     backend : {"pandas", "polars", "pyarrow"}, optional
         The library that tables are returned with; by default that of `texts`, or the first that is installed.
     settings : dict, optional
-        Keys of the job that are not arguments, such as ``{"train.passes": 50}``; docs/JOB.md lists them.
+        Keys of the job that are not arguments, such as ``{"train.passes": 50}``; docs/JOB.md lists them. With a list
+        of values of a key of ``model``, ``train`` or ``tree``, each combination is trained and compared.
     **keywords
         The same as keywords, such as ``train__passes=50``. Files are relative to the current directory.
 

@@ -22,8 +22,8 @@ use super::pictures::table;
 use super::starter::{Starter, job_file};
 use super::topics::check_free;
 use super::{Exit, Failure, figures, plan};
-use crate::config::Job;
-use crate::sweep::{Measured, SweptModel, SweptModels};
+use crate::config::{Job, Template};
+use crate::sweep::{Measured, SweptModel, SweptModels, split};
 use crate::tables::output::{JOB_FILE, MODELS, Output, SWEEP_PAGE};
 use crate::tables::records::rows;
 use crate::tables::sweep::SweepRow;
@@ -38,10 +38,12 @@ Examples:
   topicmill sweep articles.csv --topics 20,50,100,200
   topicmill sweep jobs/newsgroups.toml --topics 20,50,100 --seeds 5 --output out/sweep
   topicmill sweep texts/ --parallel 2 -w 8
+  topicmill sweep texts/ --topics 50 --set model.alpha_sum=1,5,20
   topicmill take out/sweep 100/2                        all documents, with that model
 
 Ingests once, trains every number of topics with every seed on the same documents, and scores the
-same held-out ones. Writes the tables sweep, sweep_sizes, sweep_topics and sweep_matches, and
+same held-out ones; and with every combination of settings, where --set has several values of a key
+of model, train or tree. Writes the tables sweep, sweep_sizes, sweep_topics and sweep_matches, and
 sweep.html. No document is projected. The same command resumes a sweep that was killed; with more
 numbers or seeds, it trains only the new models. docs/EVALUATION.md says what the figures mean.";
 
@@ -92,10 +94,12 @@ pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
         let message = format!("--output {}: must be a folder on this machine", root.display());
         return Err(Failure::usage(message));
     }
-    let job = job(args, &root)?;
-    let models = SweptModels::new(&job, &args.topics, args.seeds)?;
+    let (set, varied) = split(&args.starter.set)?;
+    let args = SweepArgs { starter: StarterArgs { set, ..args.starter.clone() }, ..args.clone() };
+    let job = job(&args, &root)?;
+    let models = SweptModels::new(&job, &args.topics, args.seeds, &varied)?;
     interrupt::set_words(SIGNAL_WORDS);
-    let sweep = Sweep { args, root, job, models };
+    let sweep = Sweep { args: &args, root, job, models };
     sweep.make()
 }
 
@@ -119,10 +123,11 @@ fn job(args: &SweepArgs, root: &Path) -> Result<Job, Failure> {
             return Err(Failure::usage(message));
         }
         let seed = starter.seed.map(|seed| format!("model.seed={seed}"));
-        // The job need not name one.
+        // The job need not name these.
         let topics = args.topics.iter().min().map(|topics| format!("model.topics={topics}"));
-        let sets: Vec<String> =
-            topics.into_iter().chain(starter.set.iter().cloned()).chain(seed).collect();
+        let output = Some(format!("output.path={}", toml::Value::from(&*root.to_string_lossy())));
+        let sets = topics.into_iter().chain(starter.set.iter().cloned()).chain(seed).chain(output);
+        let sets: Vec<String> = sets.collect();
         return Job::load(Path::new(name), &sets);
     }
     let path = job_file(root);
@@ -158,8 +163,7 @@ struct Waiting {
 impl Waiting {
     /// Takes the next model, if it will probably be ready in time.
     fn next(&mut self) -> Option<SweptModel> {
-        let model = *self.models.front()?;
-        let forecast = self.of_topic * model.topics;
+        let forecast = self.of_topic * self.models.front()?.topics;
         if self.end.is_some_and(|end| Instant::now() + forecast > end) {
             return None;
         }
@@ -167,7 +171,7 @@ impl Waiting {
     }
 
     /// Notes how long a model took.
-    fn add(&mut self, model: SweptModel, time: Duration) {
+    fn add(&mut self, model: &SweptModel, time: Duration) {
         self.of_topic = time / model.topics;
     }
 }
@@ -192,7 +196,7 @@ impl Sweep<'_> {
             return self.show();
         }
         output.reopen()?;
-        output.write_atomic(JOB_FILE, self.job.resolved_toml().as_bytes())?;
+        output.write_atomic(JOB_FILE, Template::of(&self.job).to_toml().as_bytes())?;
         let output = self.ingest(output)?;
         let collection = Collection::read(&self.root)?;
         self.models.check_terms(&collection)?;
@@ -234,7 +238,7 @@ impl Sweep<'_> {
         let parallel = (parallel as usize).min(all.len());
         let threads = (self.threads() / parallel).max(1);
         let waiting = Mutex::new(Waiting {
-            models: all.iter().copied().collect(),
+            models: all.iter().cloned().collect(),
             end: minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes)),
             of_topic: Duration::ZERO,
         });
@@ -245,8 +249,8 @@ impl Sweep<'_> {
                     return Ok(());
                 };
                 let started = Instant::now();
-                let made = self.make_model(model, threads);
-                waiting().add(model, started.elapsed());
+                let made = self.make_model(&model, threads);
+                waiting().add(&model, started.elapsed());
                 if made.is_err() {
                     waiting().models.clear();
                     if parallel > 1 {
@@ -266,10 +270,10 @@ impl Sweep<'_> {
     }
 
     /// Trains and evaluates a model.
-    fn make_model(&self, model: SweptModel, threads: usize) -> Result<(), Failure> {
+    fn make_model(&self, model: &SweptModel, threads: usize) -> Result<(), Failure> {
         if !self.args.here.quiet && !self.args.here.json {
             let all = self.models.all();
-            let place = all.iter().position(|it| *it == model).unwrap_or(0);
+            let place = all.iter().position(|it| it == model).unwrap_or(0);
             super::say(&format!("model {model}: {} of {}", place + 1, all.len()));
         }
         model.begin(&self.root)?;
@@ -340,20 +344,22 @@ impl Sweep<'_> {
         let text = [size_table(&sizes), "\n".to_owned()];
         let page = self.root.join(SWEEP_PAGE);
         let models = format!("{} in {}", models.len(), self.root.join(MODELS).display());
-        let chosen = sizes.iter().find(|row| row.recommended);
-        let next = chosen
-            .map(|row| ("next", format!("topicmill take {} {}", self.root.display(), row.topics)));
+        let next = sizes.iter().find(|row| row.recommended).map(|row| {
+            let settings = Some(&row.settings).filter(|it| !it.is_empty());
+            let settings = settings.map_or_else(String::new, |it| format!("/{it}"));
+            ("next", format!("topicmill take {} {}{settings}", self.root.display(), row.topics))
+        });
         let rows = [("advice", advice), ("models", models), ("report", page.display().to_string())];
         let rows: Vec<_> = rows.into_iter().chain(next).collect();
         super::print(&(text.concat() + &plan::rows(&rows)))
     }
 }
 
-/// Returns the figures of each number of topics as a table.
+/// Returns the figures of each number of topics as a table, with its settings if there are several.
 pub(super) fn size_table(sizes: &[SweepSizeRow]) -> String {
-    let mut table = table(
-        ">topics|>held out, ± seeds|>to the best|>NPMI|>exclusivity|>stability|>live|>found again|",
-    );
+    let head = "settings|>topics|>held out, ± seeds|>to the best|>NPMI|>exclusivity|>stability|>live|>found again|";
+    let first = usize::from(sizes.iter().all(|row| row.settings.is_empty()));
+    let mut table = table(if first == 0 { head } else { head.trim_start_matches("settings|") });
     let number = |value: Option<f64>, decimals: usize| {
         value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
     };
@@ -362,7 +368,8 @@ pub(super) fn size_table(sizes: &[SweepSizeRow]) -> String {
         (value, _) => number(value, 3),
     };
     for row in sizes {
-        table.add_row([
+        let row = [
+            row.settings.clone(),
             figures::grouped(row.topics as u64),
             with_error(row.log_likelihood_per_token, row.seed_error),
             with_error(row.difference, row.difference_error),
@@ -377,7 +384,8 @@ pub(super) fn size_table(sizes: &[SweepSizeRow]) -> String {
                 _ => "",
             }
             .to_owned(),
-        ]);
+        ];
+        table.add_row(&row[first..]);
     }
     format!("{}\n", table.trim_fmt())
 }

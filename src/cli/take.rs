@@ -11,8 +11,8 @@ use super::placement::JobPlacement;
 use super::starter::job_file;
 use super::topics::{check_free, refuse_other_job};
 use super::{Failure, run};
-use crate::config::{Job, Stages, Template};
-use crate::sweep::{SweptModel, link_collection, link_model, models_of, write_stability};
+use crate::config::{Job, Stages};
+use crate::sweep::{link_collection, link_model, models_of, write_stability};
 use crate::tables::output::{MODELS, Output};
 
 pub(super) const EXAMPLES: &str = "\
@@ -31,8 +31,8 @@ pub(crate) struct TakeArgs {
     /// The folder of a sweep
     #[arg(value_name = "SWEEP")]
     pub(crate) sweep: PathBuf,
-    /// The model: its number of topics and its seed [default: the seed that predicts held-out documents best]
-    #[arg(value_name = "K[/SEED]")]
+    /// The model: its number of topics, seed and settings; of several, the one that predicts held-out documents best
+    #[arg(value_name = "K[/SEED][/SETTINGS]")]
     pub(crate) model: String,
     /// The folder of the result [default: that of the sweep with the number of topics and the seed]
     #[arg(short, long, value_name = "FOLDER")]
@@ -49,7 +49,7 @@ pub(super) fn run(args: &TakeArgs) -> Result<(), Failure> {
     let sweep = named(&args.sweep);
     super::existing_output(&sweep)?;
     let models = models_of(&sweep)?;
-    let model = chosen(&models, &args.model).ok_or_else(|| {
+    let model = models.iter().find(|model| model.is_named(&args.model)).ok_or_else(|| {
         let sorted: BTreeSet<_> = models.iter().collect();
         let names: Vec<String> = sorted.into_iter().map(ToString::to_string).collect();
         let message = format!("{}: has no model {}", sweep.display(), args.model);
@@ -57,7 +57,7 @@ pub(super) fn run(args: &TakeArgs) -> Result<(), Failure> {
     })?;
     let output = named(&args.output.clone().unwrap_or_else(|| {
         let mut name = sweep.file_name().unwrap_or(MODELS.as_ref()).to_owned();
-        name.push(format!("-{}-{}", model.topics, model.seed));
+        name.push(format!("-{}", model.file_name()));
         sweep.with_file_name(name)
     }));
     if is_within(&output, &sweep) {
@@ -67,10 +67,7 @@ pub(super) fn run(args: &TakeArgs) -> Result<(), Failure> {
     let path = job_file(&output);
     check_free(&output, args.start.overwrite)?;
     let base = Job::load(&sweep, &[])?;
-    let mut template = Template::of(&base);
-    for key in model.keys(&base) {
-        template.set_text(&key)?;
-    }
+    let mut template = model.template(&base)?;
     template.set("output.path", output.to_string_lossy().into_owned())?;
     template.say(format!("Model {model} of the sweep {}.", sweep.display()));
     let job = template.job(&path)?;
@@ -100,13 +97,4 @@ fn is_within(folder: &Path, other: &Path) -> bool {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let there = folder.ancestors().find_map(|part| part.canonicalize().ok());
     there.is_some_and(|there| there.starts_with(other))
-}
-
-/// Returns the model of this name, or the first with this number of topics, which is the best.
-fn chosen(models: &[SweptModel], name: &str) -> Option<SweptModel> {
-    let is_chosen = |model: &&SweptModel| match name.parse::<u32>() {
-        Ok(topics) => model.topics == topics,
-        Err(_) => SweptModel::named(name) == Some(**model),
-    };
-    models.iter().find(is_chosen).copied()
 }

@@ -138,18 +138,28 @@ impl WrittenJob {
     ///
     /// # Errors
     /// The section or key is unknown.
-    pub(super) fn set_flag(
-        &mut self,
-        section: &str,
-        key: &str,
-        value: Value,
-    ) -> Result<(), Failure> {
+    pub(super) fn set_flag(&mut self, path: &str, value: Value) -> Result<(), Failure> {
+        let (section, key) = path.split_once('.').unwrap_or((path, ""));
         let flag = match (section, key) {
             ("output", "path") => "output".to_owned(),
             ("tree", "must_link") => "strength".to_owned(),
             (_, key) => key.replace('_', "-"),
         };
         let place = format!("--{flag} {value}");
+        self.set_from(path, value, place)
+    }
+
+    /// Sets a key from a place, such as another job.
+    ///
+    /// # Errors
+    /// The section or key is unknown.
+    pub(super) fn set_from(
+        &mut self,
+        path: &str,
+        value: Value,
+        place: String,
+    ) -> Result<(), Failure> {
+        let (section, key) = path.split_once('.').unwrap_or((path, ""));
         let section = self.open(section, &place)?;
         self.put(section, key, Entry::given(value, place)).map(drop)
     }

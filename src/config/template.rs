@@ -36,7 +36,7 @@ impl Template {
             let value = job.values.value(key.path).cloned();
             if let Some(value) = value.filter(|_| job.differs(key)) {
                 // The key was found, so it is known.
-                let _ = template.set(key.path, value);
+                let _ = template.source.set_from(key.path, value, job.path.display().to_string());
             }
         }
         template
@@ -57,8 +57,7 @@ impl Template {
     /// # Errors
     /// There is no such key.
     pub(crate) fn set(&mut self, path: &str, value: impl Into<Value>) -> Result<(), Failure> {
-        let (section, key) = path.split_once('.').unwrap_or((path, ""));
-        self.source.set_flag(section, key, value.into())
+        self.source.set_flag(path, value.into())
     }
 
     /// Sets the key at `path` to its default, so that the text contains it.

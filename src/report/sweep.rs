@@ -1,9 +1,9 @@
 //! The page of a sweep: which number of topics, and which of the topics other seeds and other numbers have too.
 //!
 //! All models have their figures on it; of each number of topics, the model that predicts held-out documents best has
-//! its topics.
+//! its topics. If there are several settings, each has its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Serialize;
@@ -36,6 +36,13 @@ struct SweepData {
     inputs: Vec<String>,
     version: &'static str,
     advice: String,
+    parts: Vec<SweepPart>,
+}
+
+/// The models of the same settings.
+#[derive(Debug, Serialize)]
+struct SweepPart {
+    settings: String,
     sizes: Vec<SweepSizeRow>,
     models: Vec<SweepRow>,
     /// One of each number of topics.
@@ -72,24 +79,34 @@ struct Partner {
 /// # Errors
 /// A table or the collection cannot be read.
 pub(crate) fn sweep_page(root: &Path, advice: &str) -> Result<String, Failure> {
-    let models: Vec<SweepRow> = rows(root)?;
-    let shown = shown_models(&models);
-    let is_shown = |row: &SweepMatchRow| shown.get(&row.topics) == Some(&row.seed);
-    let matches = records(root)?.only(is_shown)?;
-    let all: Vec<SweepTopicRow> = rows(root)?;
+    let settings: Vec<SweepSizeRow> = rows(root)?;
+    let settings: BTreeSet<String> = settings.into_iter().map(|row| row.settings).collect();
+    let most = MOST_TOPICS / settings.len().max(1);
+    let part = |settings| part(root, settings, most);
     let data = SweepData {
         inputs: super::inputs(root, &Collection::read(root)?),
         version: VERSION,
         advice: advice.to_owned(),
-        sizes: rows(root)?,
-        models,
-        shown: topics(&shown, all, &matches),
+        parts: settings.into_iter().map(part).collect::<Result<_, _>>()?,
     };
     let title = match data.inputs.first() {
         Some(input) => format!("How many topics? – {input}"),
         None => "How many topics?".to_owned(),
     };
     Ok(page::SWEEP.of(&title, &data))
+}
+
+/// Reads the models of the same settings, with at most this many topics.
+fn part(root: &Path, settings: String, most: usize) -> Result<SweepPart, Failure> {
+    let models = records(root)?.only(|row: &SweepRow| row.settings == settings)?;
+    let shown = shown_models(&models);
+    let is_shown =
+        |row: &SweepMatchRow| row.settings == settings && shown.get(&row.topics) == Some(&row.seed);
+    let matches = records(root)?.only(is_shown)?;
+    let all = records(root)?.only(|row: &SweepTopicRow| row.settings == settings)?;
+    let sizes = records(root)?.only(|row: &SweepSizeRow| row.settings == settings)?;
+    let shown = topics(&shown, all, &matches, most);
+    Ok(SweepPart { sizes, models, shown, settings })
 }
 
 /// Returns the seed of the model that is shown, by number of topics: the one that predicts held-out documents best.
@@ -105,8 +122,9 @@ fn topics(
     shown: &BTreeMap<i32, i64>,
     all: Vec<SweepTopicRow>,
     matches: &[SweepMatchRow],
+    most: usize,
 ) -> Vec<ShownModel> {
-    let most = (MOST_TOPICS / shown.len().max(1)).min(MODEL_TOPICS);
+    let most = (most / shown.len().max(1)).min(MODEL_TOPICS);
     let mut by_model: BTreeMap<Model, Vec<SweepTopicRow>> = BTreeMap::new();
     for mut row in all {
         row.top_terms.truncate(TERMS);
@@ -197,7 +215,7 @@ mod tests {
         ];
         let mut all: Vec<SweepTopicRow> = all.collect();
         all[0].stability = Some(1.0);
-        let found = topics(&shown, all, &matches);
+        let found = topics(&shown, all, &matches, MOST_TOPICS);
         let numbers: Vec<i32> = found[1].rows.iter().map(|it| it.row.topic).collect();
         assert_eq!(numbers, (0..200).rev().collect::<Vec<_>>());
         let small = &found[0].rows[0];

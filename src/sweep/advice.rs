@@ -1,14 +1,40 @@
 //! The recommendation of a sweep, in words.
 
+use std::collections::BTreeSet;
+
 use crate::observe::figures::grouped;
 use crate::tables::sweep_sizes::SweepSizeRow;
 
 /// Says which number of topics to take, and why.
 pub(crate) fn advice(sizes: &[SweepSizeRow]) -> String {
-    let Some(place) = sizes.iter().position(|row| row.recommended) else {
+    let Some(chosen) = sizes.iter().find(|row| row.recommended) else {
         return "no topic was found again with another seed: there are too few documents, or too few passes".to_owned();
     };
-    let row = &sizes[place];
+    let settings = &chosen.settings;
+    let said = of_settings(sizes.iter().filter(|row| row.settings == *settings).collect());
+    if settings.is_empty() {
+        return said;
+    }
+    let others = sizes.iter().filter(|row| row.settings != *settings && predicts_as_well(row));
+    let others: BTreeSet<&str> = others.map(|row| row.settings.as_str()).collect();
+    let others = match others.into_iter().collect::<Vec<_>>().join("; ") {
+        others if others.is_empty() => "by more than the error".to_owned(),
+        others => format!("but within the error of {others}"),
+    };
+    format!(
+        "With {settings}, held-out documents are predicted best, {others}. Of these models: {said}"
+    )
+}
+
+/// Whether held-out documents are predicted as well as by the best models, as far as the error says.
+fn predicts_as_well(row: &SweepSizeRow) -> bool {
+    row.difference.is_some_and(|it| it + row.difference_error.unwrap_or(0.0) >= 0.0)
+}
+
+/// Says which number to take, of the numbers of topics of some settings.
+fn of_settings(sizes: Vec<&SweepSizeRow>) -> String {
+    let place = sizes.iter().position(|row| row.recommended).unwrap_or(0);
+    let row = sizes[place];
     let topics = grouped(row.topics as u64);
     let Some(found) = row.stable_topics else {
         return format!(
@@ -19,16 +45,20 @@ pub(crate) fn advice(sizes: &[SweepSizeRow]) -> String {
     let are = if found.round() == 1.0 { "is" } else { "are" };
     let mut said =
         format!("{topics} topics: {found:.0} of them {are} found again with another seed");
-    let found_of = |row: &SweepSizeRow| row.stable_topics.unwrap_or(0.0);
+    if predicts_as_well(row) {
+        said += ", and held-out documents are predicted as well as with any number, as far as the error says";
+    }
+    let found_of = |row: &&SweepSizeRow| row.stable_topics.unwrap_or(0.0);
     let most = sizes.iter().max_by(|a, b| found_of(a).total_cmp(&found_of(b)));
-    if let Some(most) = most.filter(|most| most.topics != row.topics) {
+    if let Some(most) = most.filter(|most| found_of(most).round() > found.round()) {
         said += &format!(
-            "; with {} topics, {:.0} are, the most of any number tried",
+            "; with {} topics, {:.0} are found again, the most of any number tried",
             grouped(most.topics as u64),
             found_of(most)
         );
     }
-    let likelihood = |row: &SweepSizeRow| row.log_likelihood_per_token.unwrap_or(f64::NEG_INFINITY);
+    let likelihood =
+        |row: &&SweepSizeRow| row.log_likelihood_per_token.unwrap_or(f64::NEG_INFINITY);
     let best = sizes.iter().max_by(|a, b| likelihood(a).total_cmp(&likelihood(b)));
     let (least, best) = (most.map_or(0.0, found_of), best.map_or(0, |best| best.topics));
     let largest = sizes.last().map_or(0, |last| last.topics);
@@ -70,13 +100,13 @@ mod tests {
         let sizes = [
             size(20, Some(14.2), -8.1, false),
             size(50, Some(22.6), -7.9, true),
-            size(100, Some(23.4), -7.8, false),
+            size(100, Some(23.7), -7.8, false),
             size(200, Some(11.0), -7.9, false),
         ];
         assert_eq!(
             advice(&sizes),
-            "50 topics: 23 of them are found again with another seed; with 100 topics, 23 are, the most of any number tried. By these \
-             models, the documents have from 23 topics (found again) to 100 (best held-out likelihood)"
+            "50 topics: 23 of them are found again with another seed; with 100 topics, 24 are found again, the most of any \
+             number tried. By these models, the documents have from 24 topics (found again) to 100 (best held-out likelihood)"
         );
         let said = advice(&sizes[..2]);
         assert!(
@@ -87,5 +117,25 @@ mod tests {
         assert!(advice(&sizes[1..2]).starts_with("50 topics: 23 of them"));
         assert!(advice(&[size(20, None, -8.0, true)]).starts_with("20 topics: with more,"));
         assert!(advice(&sizes[..1]).starts_with("no topic"));
+        let best = SweepSizeRow { difference: Some(0.0), ..size(60, Some(48.0), -7.7, true) };
+        assert_eq!(
+            advice(&[size(40, Some(31.0), -7.8, false), best, size(90, Some(52.0), -7.8, false)]),
+            "60 topics: 48 of them are found again with another seed, and held-out documents are predicted as well as with \
+             any number, as far as the error says; with 90 topics, 52 are found again, the most of any number tried. By \
+             these models, the documents have from 52 topics (found again) to 60 (best held-out likelihood)"
+        );
+        let of = |settings: &str, row: &SweepSizeRow| SweepSizeRow {
+            settings: settings.to_owned(),
+            difference: row.log_likelihood_per_token.map(|it| it + 7.8),
+            difference_error: Some(0.11),
+            ..row.clone()
+        };
+        let other = size(300, Some(200.0), -7.9, false);
+        let several = [of("a=1", &sizes[1]), of("a=1", &sizes[2]), of("a=2", &other)];
+        assert!(advice(&several).starts_with(
+            "With a=1, held-out documents are predicted best, but within the error of a=2. Of these models: 50 topics: 23 of them are found again with another seed, and held-out \
+             documents are predicted as well as with any number, as far as the error says; with 100 topics"
+        ));
+        assert!(advice(&several[..2]).contains("best, by more than the error. Of"));
     }
 }

@@ -49,13 +49,13 @@ record! {
 }
 
 impl Made {
-    fn read(model: SweptModel, sweep: &Path) -> Result<Self, Failure> {
+    fn read(model: &SweptModel, sweep: &Path) -> Result<Self, Failure> {
         let (folder, evaluation) = (model.folder(sweep), model.evaluation(sweep));
         let score =
             |row: DocumentScoreRow| (row.doc_id, (row.log_likelihood * FIXED_POINT, row.tokens));
         let is_completion = |row: &DocumentScoreRow| row.method == completion::METHOD;
         Ok(Self {
-            model,
+            model: model.clone(),
             topics: rows(&folder)?,
             phi: PublishedPhi::read(&folder)?,
             evaluation: [rows(&evaluation)?, rows(&folder)?].concat(),
@@ -81,6 +81,7 @@ impl Made {
         let likelihood = self.figure("log_likelihood_per_token");
         let exclusivity: Vec<_> = self.topics.iter().map(|row| row.exclusivity).collect();
         SweepRow {
+            settings: self.model.settings.clone(),
             topics: self.model.topics as i32,
             seed: self.model.seed as i64,
             log_likelihood_per_token: likelihood.map(|row| row.value),
@@ -103,6 +104,7 @@ impl Made {
         stability: &'a [Option<f64>],
     ) -> impl Iterator<Item = SweepTopicRow> + 'a {
         self.topics.iter().zip(stability).map(|(row, stability)| SweepTopicRow {
+            settings: self.model.settings.clone(),
             topics: self.model.topics as i32,
             seed: self.model.seed as i64,
             topic: row.topic,
@@ -145,10 +147,12 @@ impl Pair {
         Self { places, nearest, partners }
     }
 
-    /// Returns all pairs of models, computed on several threads.
+    /// Returns all pairs of models of the same settings, computed on several threads.
     fn all(models: &[Made], threads: usize) -> Vec<Self> {
-        let places: Vec<[usize; 2]> =
-            (0..models.len()).flat_map(|a| (0..a).map(move |b| [b, a])).collect();
+        let pairs = (0..models.len()).flat_map(|a| (0..a).map(move |b| [b, a]));
+        let is_compared =
+            |&[a, b]: &[usize; 2]| models[a].model.settings == models[b].model.settings;
+        let places: Vec<[usize; 2]> = pairs.filter(is_compared).collect();
         let (next, made) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         thread::scope(|scope| {
             for _ in 0..threads {
@@ -177,6 +181,7 @@ impl Pair {
             let others = other.topics.get(nearest).map(terms).unwrap_or_default();
             let shared = terms(topic).iter().filter(|term| others.contains(term)).count();
             SweepMatchRow {
+                settings: own.model.settings.clone(),
                 topics: own.model.topics as i32,
                 seed: own.model.seed as i64,
                 topic: topic.topic,
@@ -203,7 +208,7 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Reads the tables of finished models, in order.
+    /// Reads the tables of finished models.
     ///
     /// # Errors
     /// A table cannot be read.
@@ -212,8 +217,9 @@ impl Measured {
         models: &[SweptModel],
         threads: usize,
     ) -> Result<Self, Failure> {
-        let made = models.iter().map(|&model| Made::read(model, sweep));
-        let made: Vec<Made> = made.collect::<Result<_, _>>()?;
+        let made = models.iter().map(|model| Made::read(model, sweep));
+        let mut made: Vec<Made> = made.collect::<Result<_, _>>()?;
+        made.sort_by(|a, b| a.model.settings.cmp(&b.model.settings).then(a.model.cmp(&b.model)));
         let pairs = Pair::all(&made, threads);
         let stability: Vec<Vec<Option<f64>>> =
             (0..made.len()).map(|place| stability(&made, &pairs, place)).collect();
@@ -226,8 +232,12 @@ impl Measured {
             .flat_map(|pair| [0, 1].map(|side| pair.rows(&made, side)))
             .flatten()
             .collect();
-        matches
-            .sort_by_key(|row| (row.topics, row.seed, row.topic, row.other_topics, row.other_seed));
+        matches.sort_by(|a, b| {
+            let key = |row: &SweepMatchRow| {
+                (row.topics, row.seed, row.topic, row.other_topics, row.other_seed)
+            };
+            a.settings.cmp(&b.settings).then(key(a).cmp(&key(b)))
+        });
         let sizes = sizes(&made, &models, &stability);
         Ok(Self { models, topics, matches, sizes })
     }
@@ -243,7 +253,7 @@ fn stability(models: &[Made], pairs: &[Pair], place: usize) -> Vec<Option<f64>> 
             continue;
         };
         let other = &models[pair.places[1 - side]];
-        if other.model.topics != own.model.topics {
+        if !other.model.is_alike(&own.model) {
             continue;
         }
         others += 1;
@@ -258,11 +268,12 @@ fn stability(models: &[Made], pairs: &[Pair], place: usize) -> Vec<Option<f64>> 
     found.into_iter().map(share).collect()
 }
 
-/// Returns the rows of the numbers of topics.
+/// Returns the rows of the numbers of topics, of each of the settings. One is recommended: of the settings with the number
+/// that predicts held-out documents best.
 fn sizes(made: &[Made], models: &[SweepRow], stability: &[Vec<Option<f64>>]) -> Vec<SweepSizeRow> {
-    let mut by_size: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    let mut by_size: BTreeMap<(&str, u32), Vec<usize>> = BTreeMap::new();
     for (place, made) in made.iter().enumerate() {
-        by_size.entry(made.model.topics).or_default().push(place);
+        by_size.entry((&made.model.settings, made.model.topics)).or_default().push(place);
     }
     let means = |places: &[usize], figure: fn(&SweepRow) -> Option<f64>| {
         let values: Vec<_> = places.iter().map(|&place| figure(&models[place])).collect();
@@ -275,7 +286,7 @@ fn sizes(made: &[Made], models: &[SweepRow], stability: &[Vec<Option<f64>>]) -> 
     });
     let best = best.cloned().unwrap_or_default();
     let mut rows = Vec::new();
-    for (&topics, places) in &by_size {
+    for (&(settings, topics), places) in &by_size {
         let again: Vec<Option<f64>> =
             places.iter().map(|&place| stability[place].iter().copied().sum()).collect();
         let live = |&place: &usize| {
@@ -284,6 +295,7 @@ fn sizes(made: &[Made], models: &[SweepRow], stability: &[Vec<Option<f64>>]) -> 
         let live: Vec<_> = places.iter().map(live).collect();
         let difference = difference(made, places, &best);
         rows.push(SweepSizeRow {
+            settings: settings.to_owned(),
             topics: topics as i32,
             models: places.len() as i32,
             log_likelihood_per_token: likelihood(places),
@@ -308,10 +320,13 @@ fn sizes(made: &[Made], models: &[SweepRow], stability: &[Vec<Option<f64>>]) -> 
         difference_error: row.difference_error,
         stable_topics: row.stable_topics,
     };
-    let figures: Vec<SizeFigures> = rows.iter().map(figures).collect();
+    let of_best = best.first().map_or("", |&place| &made[place].model.settings);
+    let mut candidates: Vec<&mut SweepSizeRow> =
+        rows.iter_mut().filter(|row| row.settings == of_best).collect();
+    let figures: Vec<SizeFigures> = candidates.iter().map(|row| figures(row)).collect();
     if let Some([first, last]) = recommend(&figures) {
-        rows[first].recommended = true;
-        rows[first..=last].iter_mut().for_each(|row| row.acceptable = true);
+        candidates[first].recommended = true;
+        candidates[first..=last].iter_mut().for_each(|row| row.acceptable = true);
     }
     rows
 }

@@ -4,10 +4,11 @@ use super::records::table;
 
 table! {
     /// One row per model of a sweep, with its settings and its quality.
-    "sweep", sorted_by [topics, seed];
+    "sweep", sorted_by [settings, topics, seed];
     pub(crate) struct SweepRow {
         topics: i32,                           /// Its number of topics.
         seed: i64,                             /// Its seed (`model.seed`).
+        settings: String,                      /// The keys that other models have other values of, as `section.key=value,…`; empty if there are none.
         log_likelihood_per_token: Option<f64>, /// Of the held-out documents, by document completion, nats.
         standard_error: Option<f64>,           /// Its standard error, over documents.
         coherence_umass: Option<f64>,          /// Mean UMass coherence of the topics, nats.

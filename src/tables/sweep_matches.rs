@@ -3,11 +3,12 @@
 use super::records::table;
 
 table! {
-    /// One row per topic of each model of a sweep and other model.
-    "sweep_matches", sorted_by [topics, seed, topic, other_topics, other_seed];
+    /// One row per topic of each model of a sweep and other model of the same settings.
+    "sweep_matches", sorted_by [settings, topics, seed, topic, other_topics, other_seed];
     pub(crate) struct SweepMatchRow {
         topics: i32,                   /// The number of topics of its model.
         seed: i64,                     /// The seed of its model.
+        settings: String,              /// The settings of both models.
         topic: i32,                    /// The topic, from 0.
         other_topics: i32,             /// The number of topics of the other model.
         other_seed: i64,               /// The seed of the other model.

@@ -3,10 +3,11 @@
 use super::records::table;
 
 table! {
-    /// One row per number of topics of a sweep: the means over its seeds.
-    "sweep_sizes", sorted_by [topics];
+    /// One row per number of topics of a sweep, and settings: the means over its seeds.
+    "sweep_sizes", sorted_by [settings, topics];
     pub(crate) struct SweepSizeRow {
         topics: i32,                           /// The number of topics.
+        settings: String,                      /// The keys that other models have other values of, as `section.key=value,…`; empty if there are none.
         models: i32,                           /// The number of its models, one per seed.
         log_likelihood_per_token: Option<f64>, /// Mean over its models, nats.
         seed_error: Option<f64>,               /// The standard error of that mean over seeds; null with one seed.

@@ -119,6 +119,44 @@ fn a_model_that_is_taken_is_that_of_its_own_job() {
 }
 
 #[test]
+fn settings_are_combined_and_compared() {
+    let ground = swept();
+    let flags = "-w 2 --quiet --topics 5 --seeds 2 --set train.passes=6";
+    let varied = "--set train.method=sampled,scvb0 --set model.alpha_sum=[2,0.5]";
+    ground.succeed(&format!("sweep job.toml {flags} {varied} -o settings"));
+    let sizes = ground.table("settings/sweep_sizes");
+    let settings: Vec<&str> = sizes.iter().map(|row| row["settings"].as_str()).collect();
+    let expected = [
+        "model.alpha_sum=0.5,train.method=sampled",
+        "model.alpha_sum=0.5,train.method=scvb0",
+        "model.alpha_sum=2,train.method=sampled",
+        "model.alpha_sum=2,train.method=scvb0",
+    ];
+    assert_eq!(settings, expected);
+    assert_eq!(sizes.iter().filter(|row| row["recommended"] == "true").count(), 1);
+    // Each topic with the model of the other seed.
+    assert_eq!(ground.table("settings/sweep_matches").len(), 40);
+    // Fewer of the values need no training, and are a sweep of their own.
+    let line = format!("sweep job.toml {flags} --set train.method=scvb0,sampled -o fewer");
+    ground.succeed(&format!("{line} --set model.alpha_sum=2"));
+    let table = |out: &str| ground.table(&format!("{out}/sweep"));
+    let likelihood = |row: &crate::workdir::Row| row["log_likelihood_per_token"].clone();
+    let of_two: Vec<String> = table("settings")[4..].iter().map(likelihood).collect();
+    assert_eq!(table("fewer").iter().map(likelihood).collect::<Vec<_>>(), of_two);
+    ground.succeed(&format!("take settings 5/2/{} --output taken -w 2 --quiet", expected[1]));
+    assert!(fs::read_to_string(ground.path("taken/job.toml")).unwrap().contains("scvb0"));
+    let refused = |sets: &str, words: &str| {
+        let message = ground.denied(64, &format!("sweep job.toml {flags} {sets} -o new"));
+        assert!(message.contains(words), "{sets}: {message}");
+    };
+    refused("--set model.topics=3,4", "--topics");
+    refused("--set train.step_decay=0.7,0.70", "the same settings");
+    refused("--set train.warm_start=a/b,c", "make a sweep of each");
+    refused("--set vocabulary.min_documents=2,3", "whole number");
+    assert!(!ground.path("new").exists());
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused() {
     let ground = swept();
     let refused = |code: i32, line: &str, words: &str| {

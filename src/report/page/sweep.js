@@ -1,32 +1,43 @@
 // The page of a sweep: the advice, three figures by number of topics, the models, their topics and where these come from.
 
-const data = JSON.parse(document.getElementById("data").textContent);
+const sweep = JSON.parse(document.getElementById("data").textContent);
 
-for (const model of data.models) model.found = model.stability === null ? null : model.stability * model.topics;
-const seeds = [...new Set(data.models.map((model) => model.seed))];
-const recommended = data.sizes.find((size) => size.recommended);
-const acceptable = data.sizes.filter((size) => size.acceptable);
-/** The number whose topics are shown first. */
-const first = (recommended ?? d3.greatest(data.sizes, (size) => size.log_likelihood_per_token)).topics;
-const shownOf = new Map(data.shown.map((model) => [model.topics, model]));
+const allModels = sweep.parts.flatMap((part) => part.models);
+for (const model of allModels) model.found = model.stability === null ? null : model.stability * model.topics;
+const seeds = [...new Set(allModels.map((model) => model.seed))];
 
-const numeric = (text) => ({ text, class: "numeric" });
+/** The models of the settings that are chosen, and what follows from them. */
+let data, recommended, acceptable, first, shownOf;
 
-function adviceSection() {
-  return [h("p", { class: "advice" }, data.advice), recommended ? takeIt() : null];
+function choose(part) {
+  data = part;
+  recommended = data.sizes.find((size) => size.recommended);
+  acceptable = data.sizes.filter((size) => size.acceptable);
+  // The number whose topics are shown first.
+  first = (recommended ?? d3.greatest(data.sizes, (size) => size.log_likelihood_per_token) ?? data.sizes[0]).topics;
+  shownOf = new Map(data.shown.map((model) => [model.topics, model]));
 }
 
-/** The command that makes a result of the recommended number. */
-function takeIt() {
-  const { topics, seed } = shownOf.get(recommended.topics);
+const numeric = (text) => ({ text, class: "numeric" });
+const quoted = (text) => (/^[\w./=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+const nameOf = (model) => [model.topics, model.seed, model.settings].filter((part) => part !== "").join("/");
+
+/** The command that makes a result of the shown model with this number of topics. */
+function takeIt(topics) {
+  const model = data.models.find((model) => model.topics === topics && model.seed === shownOf.get(topics).seed);
   const folder = decodeURIComponent(location.pathname).split("/").slice(location.protocol === "file:" ? 0 : -2, -1).join("/");
-  const command = `topicmill take ${/^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`} ${topics}/${seed}`;
+  const command = `topicmill take ${quoted(folder)} ${quoted(nameOf(model))}`;
   const copy = async () => {
     await navigator.clipboard.writeText(command);
     announce("Copied");
   };
+  return h("p", { class: "command" }, h("code", {}, command), h("button", { type: "button", class: "button", onclick: copy }, "Copy"));
+}
+
+function recommendedCommand() {
+  const { topics } = recommended;
   return [
-    h("p", { class: "command" }, h("code", {}, command), h("button", { type: "button", class: "button", onclick: copy }, "Copy")),
+    takeIt(topics),
     h("p", { class: "help after" }, `This makes a result of the model with ${counted(topics, "topic")} that predicts held-out documents best: all documents get its topics, and nothing is trained again.`),
   ];
 }
@@ -52,8 +63,8 @@ const FIGURES = [
 ];
 
 /** The values of a figure by number of topics: those of each seed, their mean, and two standard errors of it. */
-function bySize({ column, least = -Infinity }) {
-  return d3.groups(data.models.filter((model) => model[column] !== null), (model) => model.topics).map(([topics, models]) => {
+function bySize({ column, least = -Infinity }, { models } = data) {
+  return d3.groups(models.filter((model) => model[column] !== null), (model) => model.topics).map(([topics, models]) => {
     const values = models.map((model) => model[column]);
     const mean = d3.mean(values);
     const twice = values.length > 1 ? (2 * d3.deviation(values)) / Math.sqrt(values.length) : undefined;
@@ -65,7 +76,9 @@ function sizeChart(width, figure, sizes, height = 230) {
   const svg = drawing(width, height, `${figure.name} by number of topics: ${sizes.map((size) => `${size.topics}: ${decimals(size.mean, figure.digits)}`).join(", ")}`);
   const [left, right, bottom] = [MARGIN.left, width - MARGIN.right, height - MARGIN.bottom];
   const x = d3.scaleLog(d3.extent(data.sizes, (size) => size.topics), [left + 20, right - 20]);
-  const values = sizes.flatMap((size) => [size.low ?? size.mean, size.high ?? size.mean, ...size.models.map((model) => model[figure.column])]);
+  const others = sweep.parts.filter((part) => part !== data).map((part) => ({ settings: part.settings, sizes: bySize(figure, part) }));
+  const means = others.flatMap((other) => other.sizes.map((size) => ({ ...size, settings: other.settings })));
+  const values = [...means.map((size) => size.mean), ...sizes.flatMap((size) => [size.low ?? size.mean, size.high ?? size.mean, ...size.models.map((model) => model[figure.column])])];
   const y = d3.scaleLinear(d3.extent(values), [bottom, MARGIN.top]).nice(4);
   if (acceptable.length) {
     const [from, to] = d3.extent(acceptable, (size) => x(size.topics));
@@ -91,8 +104,11 @@ function sizeChart(width, figure, sizes, height = 230) {
   }
   const points = sizes.map((size) => ({
     ...size, x: size.topics, y: size.mean,
-    label: [counted(size.topics, "topic"), `mean ${decimals(size.mean, figure.digits)}${size.high === undefined ? "" : ` ± ${decimals(size.high - size.mean, figure.digits)}`}`, ...size.models.map((model) => `seed ${model.seed}: ${decimals(model[figure.column], figure.digits)}`)],
+    label: [counted(size.topics, "topic"), `mean ${decimals(size.mean, figure.digits)}${size.high === undefined ? "" : ` ± ${decimals(size.high - size.mean, figure.digits)}`}`, ...size.models.map((model) => `seed ${model.seed}: ${decimals(model[figure.column], figure.digits)}`),
+      ...means.filter((other) => other.topics === size.topics).map((other) => `${other.settings}: ${decimals(other.mean, figure.digits)}`)],
   }));
+  for (const other of others) svg.append("path").attr("class", "other").attr("d", d3.line((size) => x(size.topics), (size) => y(size.mean))(other.sizes));
+  svg.append("g").selectAll("circle").data(means).join("circle").attr("class", "other").attr("cx", (size) => x(size.topics)).attr("cy", (size) => y(size.mean)).attr("r", 2.5);
   drawRuns(svg, points, x, y, () => true);
   svg.append("g").selectAll("circle").data(sizes.flatMap((size) => size.models)).join("circle").attr("class", "dot seed")
     .attr("cx", (model) => x(model.topics)).attr("cy", (model) => y(model[figure.column])).attr("r", 2.5);
@@ -113,7 +129,7 @@ function figureSection(figure) {
 }
 
 function figureSections() {
-  const marked = [acceptable.length ? "shaded: the recommended range" : "", recommended ? `dotted line: ${recommended.topics}` : ""].filter(Boolean);
+  const marked = [acceptable.length ? "shaded: the recommended range" : "", recommended ? `dotted line: ${recommended.topics}` : "", sweep.parts.length > 1 ? "grey: the means of the other settings" : ""].filter(Boolean);
   return [
     h("div", { class: "four" }, FIGURES.map(figureSection)),
     h("p", { class: "help after" }, ["Dots: the models, one of each seed", "line: their mean", "band: two standard errors of it, over seeds, on each side", ...marked].join("; ") + "."),
@@ -127,15 +143,15 @@ const COLUMNS = [
   ["exclusivity", "Exclusivity", (value) => decimals(value, 2)], ["found", "Found again", (value) => decimals(value, 1)], ["stability", "Stability", (value) => decimals(value, 2)],
   ["dead", "Dead", count], ["duplicates", "Duplicate", count], ["junk", "Junk", count],
   ["draws", "Tokens drawn", d3.format(".3~s")], ["seconds", "Seconds", (value) => decimals(value, 1)],
-].filter(([column]) => data.models.some((model) => model[column] !== null));
+].filter(([column]) => allModels.some((model) => model[column] !== null));
 
 function modelsSection() {
-  const names = ["topics", "seed", ...COLUMNS.map(([column]) => column)];
-  const rows = () => [names, ...data.models.map((model) => names.map((column) => model[column]))];
+  const names = ["settings", "topics", "seed", ...COLUMNS.map(([column]) => column)];
+  const rows = () => [names, ...allModels.map((model) => names.map((column) => model[column]))];
   return section("Models", {},
     table("Models", ["Model", ...COLUMNS.map(([, head]) => numeric(head))],
-      data.models.map((model) => [`${model.topics}/${model.seed}`, ...COLUMNS.map(([column, , format]) => format(model[column]))]), "models"),
-    h("div", { class: "under" }, h("p", { class: "help" }, "A model is named by its number of topics and its seed. Exclusivity: how much of its terms a topic has alone. Dead, duplicate, junk: topics without use."), downloads("models", null, rows)));
+      allModels.map((model) => [nameOf(model), ...COLUMNS.map(([column, , format]) => format(model[column]))]), "models"),
+    h("div", { class: "under" }, h("p", { class: "help" }, "A model is named by its number of topics, its seed and the settings in which it differs from others. Exclusivity: how much of its terms a topic has alone. Dead, duplicate, junk: topics without use."), downloads("models", null, rows)));
 }
 
 /** Groups of topics by their stability; others is the number of models of other seeds. */
@@ -172,6 +188,7 @@ function topicsSection() {
     body.replaceChildren(
       h("p", { class: "help after" }, `Of model ${model.topics}/${model.seed}, which predicts held-out documents best of those with ${counted(model.topics, "topic")}${model.rows.length < model.topics ? `: the ${model.rows.length} largest` : ""}. `
         + (others ? "Each line has a topic, its share of the tokens, its coherence, and how many of the models of other seeds have it; it opens to its partners there, with the shared terms marked." : "With several seeds, this page would say which topics are chance.")),
+      takeIt(model.topics),
       ...GROUPS.flatMap(({ name, has }) => {
         const rows = model.rows.filter((row) => has(row.stability));
         if (!rows.length) return [];
@@ -183,9 +200,24 @@ function topicsSection() {
   return section("Topics", {}, h("p", { class: "choices" }, h("label", { for: "size" }, "Number of topics "), select), body);
 }
 
-document.getElementById("subtitle").textContent = data.inputs.join(", ");
-document.getElementById("colophon").textContent = `topicmill ${data.version} · ${counted(data.models.length, "model")}`;
-main.append(...[
-  h("h2", { class: "hidden" }, "How many topics?"),
-  adviceSection(), figureSections(), modelsSection(), topicsSection(), flowSection(),
-].flat(Infinity).filter(Boolean));
+/** What is drawn of the chosen settings. */
+function partSections() {
+  return [recommended ? recommendedCommand() : null, figureSections(), modelsSection(), topicsSection(), flowSection()].flat(Infinity).filter(Boolean);
+}
+
+/** The choice of settings, if there are several, which draws theirs. */
+function settingsChoice(body) {
+  if (sweep.parts.length < 2) return null;
+  const select = h("select", { id: "settings" }, sweep.parts.map((part) => h("option", { value: part.settings, selected: part === data }, part.settings)));
+  select.addEventListener("change", () => {
+    choose(sweep.parts.find((part) => part.settings === select.value));
+    body.replaceChildren(...partSections());
+  });
+  return h("p", { class: "choices" }, h("label", { for: "settings" }, "Settings "), select);
+}
+
+document.getElementById("subtitle").textContent = sweep.inputs.join(", ");
+document.getElementById("colophon").textContent = `topicmill ${sweep.version} · ${counted(allModels.length, "model")}`;
+choose(sweep.parts.find((part) => part.sizes.some((size) => size.recommended)) ?? sweep.parts[0]);
+const body = h("div", {}, partSections());
+main.append(...[h("h2", { class: "hidden" }, "How many topics?"), h("p", { class: "advice" }, sweep.advice), settingsChoice(body), body].filter(Boolean));
