@@ -482,7 +482,7 @@ def check_sweep(browser, file, scratch):
     with opened(browser, file) as page:
         wait(page, "document.querySelectorAll('.four svg, .flow').length === 5")
         rows = list(csv.reader(io.StringIO(saved(page, "models as CSV", scratch))))
-        check(len(rows) == 1 + page.evaluate("data.models.length"), "the models are saved as CSV")
+        check(len(rows) == 1 + page.evaluate("allModels.length"), "the models are saved as CSV")
         number = page.locator("#size option").last.get_attribute("value")
         page.select_option("#size", number)
         check(page.locator(".topics .topic").count() == int(number), f"{number} topics are listed")
@@ -494,6 +494,10 @@ def check_sweep(browser, file, scratch):
         page.keyboard.press("ArrowUp")
         page.keyboard.press("ArrowRight")
         check("Nearest with fewer topics" in page.locator(".panel").inner_text(), "arrow keys follow a topic to larger numbers")
+        for settings in page.locator("#settings option").all_inner_texts():
+            page.select_option("#settings", settings)
+            wait(page, "document.querySelectorAll('.four svg, .flow').length === 5")
+            check(page.locator(".command code").last.inner_text().endswith(settings), f"{settings} has its figures")
     for width, colours in [(WIDTHS[0], "light"), (WIDTHS[-1], "dark")]:
         with opened(browser, file, width, colours) as page:
             wait(page, "document.querySelectorAll('.four svg, .flow').length === 5")

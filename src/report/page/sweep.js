@@ -151,9 +151,11 @@ function modelsSection() {
   return section("Models", {},
     table("Models", ["Model", ...COLUMNS.map(([, head]) => numeric(head))],
       allModels.map((model) => [nameOf(model), ...COLUMNS.map(([column, , format]) => format(model[column]))]), "models"),
-    h("div", { class: "under" }, h("p", { class: "help" }, "A model is named by its number of topics, its seed and the settings in which it differs from others. Exclusivity: how much of its terms a topic has alone. Dead, duplicate, junk: topics without use."), downloads("models", null, rows)));
+    h("div", { class: "under" }, h("p", { class: "help" }, "A model is named by its number of topics, its seed and the settings in which it differs from others. Found again: its topics that another seed has too, on average. Exclusivity: how much of its terms a topic has alone. Dead, duplicate, junk: topics without use."), downloads("models", null, rows)));
 }
 
+/** A group of more topics is folded. */
+const MOST_OPEN = 60;
 /** Groups of topics by their stability; others is the number of models of other seeds. */
 const GROUPS = [
   { name: "Found again with every other seed", has: (stability) => stability === 1 },
@@ -192,7 +194,8 @@ function topicsSection() {
       ...GROUPS.flatMap(({ name, has }) => {
         const rows = model.rows.filter((row) => has(row.stability));
         if (!rows.length) return [];
-        return [h("h4", {}, `${name}: ${counted(rows.length, "topic")}, ${percent(d3.sum(rows, (row) => row.share))} of the tokens`), h("div", { class: "topics" }, rows.map((row) => topicDetails(row, others)))];
+        const title = `${name}: ${counted(rows.length, "topic")}, ${percent(d3.sum(rows, (row) => row.share))} of the tokens`;
+        return [h("details", { class: "group", open: rows.length <= MOST_OPEN }, h("summary", {}, h("h4", {}, title)), h("div", { class: "topics" }, rows.map((row) => topicDetails(row, others))))];
       }));
   };
   select.addEventListener("change", draw);
