@@ -280,6 +280,7 @@ impl SweptModels {
                 models.extend((first..=last).map(of_seed));
             }
         }
+        models.sort();
         Ok(Self(models))
     }
 

@@ -14,7 +14,7 @@ pub(crate) type VariedKey = Vec<String>;
 /// list.
 ///
 /// # Errors
-/// A key that has several values is given by other flags, or a value has a slash, which the folder of a model cannot have.
+/// A key that has several values is given by other flags, or a value cannot be in the name of a model.
 pub(crate) fn split(sets: &[String]) -> Result<(Vec<String>, Vec<VariedKey>), Failure> {
     let (mut same, mut varied) = (Vec::new(), Vec::new());
     for set in sets {
@@ -30,8 +30,8 @@ pub(crate) fn split(sets: &[String]) -> Result<(Vec<String>, Vec<VariedKey>), Fa
         {
             return Err(Failure::usage(format!("--set {set}: is given by {flag}")));
         }
-        if values.iter().any(|value| value.contains('/')) {
-            let message = format!("--set {set}: files and folders cannot be compared");
+        if values.iter().any(|value| value.contains(['/', ','])) {
+            let message = format!("--set {set}: values with a slash or a comma cannot be compared");
             return Err(Failure::usage(message).help("make a sweep of each"));
         }
         varied.push(values.iter().map(|value| format!("{key}={value}")).collect());
@@ -100,6 +100,7 @@ mod tests {
         assert_eq!(combinations(&[]), [""]);
         assert!(splits(&["model.seed=1,2"]).is_err());
         assert!(splits(&["tree.file=a/b.txt,c"]).is_err());
+        assert!(splits(&["tree.file=['a,b', 'c']"]).is_err());
         assert_eq!(splits(&["tree.file='a,b'"]).unwrap().1, Vec::<VariedKey>::new());
     }
 }
