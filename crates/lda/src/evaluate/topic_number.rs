@@ -2,7 +2,8 @@
 //!
 //! A topic that is in the documents is found by every seed; a topic that training has to invent differs from seed to
 //! seed. The number of topics of a model that another seed finds again grows with the number of topics that are trained
-//! until all are found, and then stays: the smallest number of topics with most of them is recommended.
+//! until all are found, and then stays; so does the likelihood of held-out documents, which then falls. The number from
+//! which on one of them gains little is recommended.
 
 use crate::evaluate::assignment::assign;
 
@@ -13,7 +14,7 @@ use crate::evaluate::assignment::assign;
 /// topics.
 const SAME_ACROSS_SEEDS: f64 = 0.5;
 
-/// The share of the most topics found again that a recommended number must have.
+/// The share of the most topics found again that is most of them.
 const MOST_OF_THEM: f64 = 0.8;
 
 /// Returns for each row of a table of Hellinger distances, of the topics of two models, the column of its partner, and
@@ -44,9 +45,9 @@ pub struct SizeFigures {
 }
 
 impl SizeFigures {
-    /// Whether it has most of the topics that are found again, of which there are at most `most`, if that is known.
-    fn has_most(&self, most: Option<f64>) -> bool {
-        most.is_none_or(|most| self.stable_topics.is_some_and(|it| it >= MOST_OF_THEM * most))
+    /// Whether it has most of the topics that are found again, of which there are at most `most`.
+    fn has_most(&self, most: f64) -> bool {
+        self.stable_topics.is_some_and(|it| it >= MOST_OF_THEM * most)
     }
 
     /// Whether held-out documents are predicted as well as by the best number, as far as the error says.
@@ -60,23 +61,25 @@ impl SizeFigures {
 /// and that of the last that is worth its topics. `None` if no topic is found again, or if there is one seed and no
 /// held-out document.
 ///
-/// Recommended are the numbers that have most of the topics that are found again, from the smallest one up to the first
-/// that predicts held-out documents as well as the best number; with one seed, that first one alone.
+/// The first one either has most of the topics that are found again, or predicts held-out documents as well as the best
+/// number; the last one has most of them and predicts as well as any number that has. With one seed, both predict as well
+/// as the best.
 pub fn recommend(sizes: &[SizeFigures]) -> Option<[usize; 2]> {
     let most = sizes.iter().filter_map(|size| size.stable_topics).max_by(f64::total_cmp);
     if most.is_some_and(|most| most < 1.0) {
         return None;
     }
-    let has_most = |place: &usize| sizes[*place].has_most(most);
-    let places: Vec<usize> = (0..sizes.len()).filter(has_most).collect();
+    let best = sizes.iter().position(SizeFigures::is_best);
+    let Some(most) = most else {
+        return best.map(|best| [best, best]);
+    };
+    let places: Vec<usize> =
+        (0..sizes.len()).filter(|&place| sizes[place].has_most(most)).collect();
     let likelihood = |place: &&usize| sizes[**place].difference.unwrap_or(f64::NEG_INFINITY);
-    let best = places.iter().find(|place| sizes[**place].is_best());
+    let as_good = places.iter().find(|place| sizes[**place].is_best());
     let highest = || places.iter().max_by(|a, b| likelihood(a).total_cmp(&likelihood(b)));
-    let last = *best.or_else(highest)?;
-    match most {
-        Some(_) => Some([places[0], last]),
-        None => sizes[last].difference.map(|_| [last, last]),
-    }
+    let last = *as_good.or_else(highest)?;
+    Some([best.map_or(places[0], |best| best.min(places[0])), last])
 }
 
 #[cfg(test)]
@@ -93,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_number_with_most_of_the_topics_that_are_found_again() {
+    fn the_first_number_from_which_on_something_gains_little() {
         // 60 planted topics; of 20, 40, 60, 80, 120.
         let planted = [
             (-0.7, 0.01, Some(0.0)),
@@ -106,6 +109,14 @@ mod tests {
         // The number that predicts best has too few of them.
         let real = [(-0.1, 0.01, Some(11.0)), (-0.03, 0.01, Some(18.0)), (0.0, 0.0, Some(13.0))];
         assert_eq!(recommend(&sizes(&real)), Some([1, 1]));
+        // 60 planted topics; of 40, 60, 90, 300. More than 60 are found by chance, and predict worse.
+        let chance = [
+            (-0.023, 0.012, Some(31.0)),
+            (0.0, 0.0, Some(48.0)),
+            (-0.011, 0.010, Some(52.0)),
+            (-0.058, 0.013, Some(61.0)),
+        ];
+        assert_eq!(recommend(&sizes(&chance)), Some([1, 2]));
     }
 
     #[test]
