@@ -51,7 +51,7 @@ use mesh::names::SettingNames;
 use crate::config::Stages;
 use crate::observe::screen::Display;
 use crate::observe::{ExitStatus, end_current, figures, machine};
-use crate::tables::output::{LOCK, SUCCESS, check_ours, exists};
+use crate::tables::output::{LOCK, MODELS, SUCCESS, check_ours, exists};
 use store::is_remote;
 
 /// Parses the command line.
@@ -244,9 +244,20 @@ fn not_a_result(path: &Path) -> Failure {
     Failure::data(message).help("pass the folder that the job names as `output.path`")
 }
 
+/// Refuses the folder of a sweep.
+fn refuse_sweep(root: &Path) -> Result<(), Failure> {
+    if is_remote(root) || !root.join(MODELS).is_dir() {
+        return Ok(());
+    }
+    let path = root.display();
+    Err(Failure::usage(format!("{path}: is the folder of a sweep"))
+        .help(format!("for a result of one of its models: topicmill take {path} K/SEED")))
+}
+
 /// Refuses a path that does not exist or is not a result, and a result whose run has not ended.
 fn check_finished(root: &Path) -> Result<(), Failure> {
     existing_output(root)?;
+    refuse_sweep(root)?;
     if exists(&root.join(SUCCESS))? {
         // Any of these may have been removed to save space; an evaluation has none of them.
         for folder in ["topics", "corpus", "model"] {

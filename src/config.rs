@@ -15,6 +15,7 @@ pub mod settings;
 mod source;
 pub mod state;
 mod template;
+mod varied;
 
 use std::fmt;
 use std::fs::File;
@@ -53,6 +54,7 @@ use source::WrittenJob;
 
 pub(crate) use kind::word;
 pub(crate) use template::Template;
+pub(crate) use varied::VariedKey;
 
 /// The most bytes of a job file that are read.
 const JOB_FILE_BYTES: u64 = 16 << 20;

@@ -11,7 +11,6 @@
 
 mod advice;
 mod measure;
-mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -19,7 +18,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::config::{Job, Template};
+use crate::config::state::MODEL_FILE;
+use crate::config::{Job, Template, VariedKey};
 use crate::failure::Failure;
 use crate::report::sweep_page;
 use crate::tables::output::{MANIFEST, MODELS, Output, SWEEP_PAGE};
@@ -35,9 +35,10 @@ use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER};
 use corpus::input::identify;
 use corpus::vocabulary_file::VOCABULARY_FILE;
 pub(crate) use measure::Measured;
-use settings::combinations;
-pub(crate) use settings::{VariedKey, split};
 use store::{Disk, Store, create_folder, link};
+
+/// Maximum bytes of the folder of a model, with the one above it.
+const MOST_BYTES: usize = 250;
 
 /// A model of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,7 +63,8 @@ impl SweptModel {
     pub(crate) fn is_named(&self, name: &str) -> bool {
         let mut parts = name.split('/');
         let is_size = parts.next().is_some_and(|part| part.parse() == Ok(self.topics));
-        is_size && parts.all(|part| part.parse() == Ok(self.seed) || part == self.settings)
+        let has = |key| self.settings.split(',').any(|own| is_same(own, key));
+        is_size && parts.all(|part| part.parse() == Ok(self.seed) || part.split(',').all(has))
     }
 
     /// Returns its name in those of files.
@@ -138,6 +140,14 @@ impl SweptModel {
         let output = Output::lead(&*folder)?;
         link_collection(&output, sweep)
     }
+}
+
+/// Whether two keys with values, `section.key=value`, are the same; numbers may be written in several ways.
+fn is_same(one: &str, other: &str) -> bool {
+    let number = |text: &str| {
+        Some((text.split_once('=')?.0.to_owned(), text.split_once('=')?.1.parse::<f64>().ok()?))
+    };
+    one == other || number(one).is_some_and(|it| Some(it) == number(other))
 }
 
 /// Links the collection of a sweep into the folder of another output, unless that has one.
@@ -244,7 +254,7 @@ impl SweptModels {
         varied: &[VariedKey],
     ) -> Result<Self, Failure> {
         let topics: BTreeSet<u32> = topics.iter().copied().collect();
-        let settings = combinations(varied);
+        let settings = VariedKey::combinations(varied, job)?;
         if topics.len() == 1 && seeds == 1 && settings.len() == 1 {
             let message = "a sweep of one number of topics and one seed compares nothing";
             return Err(Failure::usage(message).help("name several: --topics 20,50,100 --seeds 3"));
@@ -271,21 +281,31 @@ impl SweptModels {
         };
         let mut models = Vec::new();
         for topics in topics {
-            let mut made = BTreeMap::new();
             for settings in &settings {
                 let of_seed = |seed| SweptModel { topics, seed, settings: settings.clone() };
-                if let Some(same) = made.insert(of_seed(first).job(job)?.train_hash(), settings) {
-                    return refused(&format!("{same} and {settings} are the same settings"));
-                }
                 models.extend((first..=last).map(of_seed));
             }
         }
         models.sort();
+        let length = |model: &SweptModel| model.evaluation(Path::new("")).as_os_str().len();
+        if models.iter().any(|model| length(model) > MOST_BYTES) {
+            return refused("--set names too many keys for the folders of the models");
+        }
         Ok(Self(models))
     }
 
     pub(crate) fn all(&self) -> &[SweptModel] {
         &self.0
+    }
+
+    /// Returns how many models have been trained in a sweep, by this command or others.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub(crate) fn trained(sweep: &Path) -> Result<usize, Failure> {
+        let folders = Disk.names(&sweep.join(MODELS))?;
+        let is_trained = |name: &&String| sweep.join(MODELS).join(name).join(MODEL_FILE).exists();
+        Ok(folders.iter().filter(is_trained).count())
     }
 
     /// Returns the models that are not among some others.

@@ -96,10 +96,12 @@ def test_a_temporary_sweep_is_removed_and_its_results_remain(no_leftovers):
 
 def test_pictures_have_a_dot_for_each_model_and_a_line_of_means(sweep):
     panels = sweep.plot()
-    for axes, name in zip(panels, ["log_likelihood_per_token", "coherence_npmi", "stability"], strict=True):
+    models = sweep.models.assign(found=sweep.models["stability"] * sweep.models["topics"])
+    sizes = sweep.sizes.assign(found=sweep.sizes["stable_topics"])
+    for axes, name in zip(panels, ["log_likelihood_per_token", "coherence_npmi", "stability", "found"], strict=True):
         means, dots = axes.lines[:2]
-        np.testing.assert_array_equal(dots.get_xydata(), sweep.models[["topics", name]])
-        np.testing.assert_allclose(means.get_xydata(), sweep.sizes[["topics", name]])
+        np.testing.assert_array_equal(dots.get_xydata(), models[["topics", name]])
+        np.testing.assert_allclose(means.get_xydata(), sizes[["topics", name]])
         assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "5"]
         assert [line.get_xdata()[0] for line in axes.lines[2:]] == ([sweep.recommended] if sweep.recommended else [])
     ends = panels[0].collections[0].get_segments()
@@ -110,12 +112,12 @@ def test_pictures_have_a_dot_for_each_model_and_a_line_of_means(sweep):
 
 def test_settings_are_compared():
     sweep = topicmill.sweep(planted(60), [5], 2, model__alpha_sum=[1, 4.5], train__passes=5)
-    settings = ["model.alpha_sum=1", "model.alpha_sum=4.5"]
+    settings = ["model.alpha_sum=1.0", "model.alpha_sum=4.5"]
     assert list(sweep.sizes["settings"]) == settings and sweep.recommended == 5
     assert sweep.advice.startswith("With model.alpha_sum=") and settings[1] in sweep._repr_html_()
     assert [line.get_label() for line in sweep.plot()[0].lines[:3:2]] == settings
     close("all")
-    taken = sweep.take(5, settings=settings[1])
+    taken = sweep.take(5, settings={"model.alpha_sum": 4.5})
     assert "alpha_sum = 4.5" in (taken.path / "job.toml").read_text()
 
 

@@ -29,6 +29,7 @@ _SWEEP_FIGURES = {
     "log_likelihood_per_token": "held-out log-likelihood per token",
     "coherence_npmi": "coherence (NPMI)",
     "stability": "stability",
+    "found": "topics found again",
 }
 
 
@@ -218,6 +219,7 @@ class Plots:
 
 def sweep_panels(models: list[dict[str, Any]], recommended: int | None) -> list[Axes]:
     """Draw figures of models against the number of topics, from rows of the table ``sweep``."""
+    models = [{**row, "found": row["stability"] and row["stability"] * row["topics"]} for row in models]
     figures = [name for name in _SWEEP_FIGURES if any(row[name] is not None for row in models)]
     numbers = sorted({row["topics"] for row in models})
     figure, panels = subplots(
@@ -242,7 +244,7 @@ def sweep_panels(models: list[dict[str, Any]], recommended: int | None) -> list[
         axes.set_xticks(numbers, [f"{number:,}" for number in numbers])
         _clean(axes)
     if len(settings) > 1:
-        panels.flat[0].legend(fontsize=8)
+        figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="outside upper left", fontsize=8)
     label = "number of topics" + (f" (recommended: {recommended:,})" if recommended is not None else "")
     figure.supxlabel(label, fontsize=10)
     return list(figure.axes)

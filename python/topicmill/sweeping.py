@@ -87,7 +87,7 @@ class Sweep:
         return advice
 
     def plot(self) -> list[Axes]:
-        """Draw held-out likelihood, coherence and stability against the number of topics, by matplotlib.
+        """Draw held-out likelihood, coherence, stability and the topics found again against the number of topics, by matplotlib.
 
         A dot is a model; the line connects the means, with an interval of ±2 standard errors over seeds; of several
         settings, each has its colour. The dashed line marks the recommended number. The models of a number of topics are compared with each other for their
@@ -106,7 +106,7 @@ class Sweep:
         self,
         topics: int,
         seed: int | None = None,
-        settings: str | None = None,
+        settings: Mapping[str, Any] | str | None = None,
         *,
         output: str | os.PathLike[str] | None = None,
         overwrite: bool = False,
@@ -123,8 +123,8 @@ class Sweep:
             The number of topics.
         seed : int, optional
             The model's seed; of several models, the one that predicts held-out documents best is taken.
-        settings : str, optional
-            Its settings, as the tables have them, if the sweep has several: ``"train.passes=50"``.
+        settings : dict or str, optional
+            Its settings, if the sweep has several, or some of them: ``{"train.passes": 50}``, or as the tables have them.
         output : path-like, optional
             A folder to write the result to; its job is written beside it. By default, the result is in a temporary
             folder that is removed with the returned object.
@@ -140,6 +140,8 @@ class Sweep:
         Result
             Like that of `topicmill.fit`. It remains when the sweep is removed.
         """
+        if isinstance(settings, Mapping):
+            settings = ",".join(f"{key}={value}" for key, value in settings.items())
         model = "/".join(str(part) for part in (topics, seed, settings) if part is not None)
         flags = [*_job.threads(threads), *["--overwrite"] * overwrite, *["--quiet"] * (not verbose)]
         with _training.folders(output) as folders:

@@ -85,6 +85,7 @@ pub(super) fn start(
     stages: Stages,
     placement: &JobPlacement,
 ) -> Result<(), Failure> {
+    super::refuse_sweep(&job.output.path)?;
     interrupt::set_words(SIGNAL_WORDS);
     dispatch(job, args, stages, placement, |job, here| run_here(job, stages, args, here))
 }

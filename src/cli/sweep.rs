@@ -22,8 +22,8 @@ use super::pictures::table;
 use super::starter::{Starter, job_file};
 use super::topics::check_free;
 use super::{Exit, Failure, figures, plan};
-use crate::config::{Job, Template};
-use crate::sweep::{Measured, SweptModel, SweptModels, split};
+use crate::config::{Job, Template, VariedKey};
+use crate::sweep::{Measured, SweptModel, SweptModels};
 use crate::tables::output::{JOB_FILE, MODELS, Output, SWEEP_PAGE};
 use crate::tables::records::rows;
 use crate::tables::sweep::SweepRow;
@@ -94,7 +94,7 @@ pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
         let message = format!("--output {}: must be a folder on this machine", root.display());
         return Err(Failure::usage(message));
     }
-    let (set, varied) = split(&args.starter.set)?;
+    let (set, varied) = VariedKey::split(&args.starter.set)?;
     let args = SweepArgs { starter: StarterArgs { set, ..args.starter.clone() }, ..args.clone() };
     let job = job(&args, &root)?;
     let models = SweptModels::new(&job, &args.topics, args.seeds, &varied)?;
@@ -343,7 +343,13 @@ impl Sweep<'_> {
         }
         let text = [size_table(&sizes), "\n".to_owned()];
         let page = self.root.join(SWEEP_PAGE);
-        let models = format!("{} in {}", models.len(), self.root.join(MODELS).display());
+        let folder = self.root.join(MODELS);
+        let all = SweptModels::trained(&self.root)?;
+        let others = match all.saturating_sub(models.len()) {
+            0 => String::new(),
+            n => format!("; {n} of other commands stay there, and are not compared"),
+        };
+        let models = format!("{} in {}{others}", models.len(), folder.display());
         let next = sizes.iter().find(|row| row.recommended).map(|row| {
             let settings = Some(&row.settings).filter(|it| !it.is_empty());
             let settings = settings.map_or_else(String::new, |it| format!("/{it}"));

@@ -22,7 +22,7 @@ pub(crate) fn advice(sizes: &[SweepSizeRow]) -> String {
         others => format!("but within the error of {others}"),
     };
     format!(
-        "With {settings}, held-out documents are predicted best, {others}. Of these models: {said}"
+        "With {settings}, held-out documents are predicted best, {others}. Among these models: {said}"
     )
 }
 
@@ -133,9 +133,9 @@ mod tests {
         let other = size(300, Some(200.0), -7.9, false);
         let several = [of("a=1", &sizes[1]), of("a=1", &sizes[2]), of("a=2", &other)];
         assert!(advice(&several).starts_with(
-            "With a=1, held-out documents are predicted best, but within the error of a=2. Of these models: 50 topics: 23 of them are found again with another seed, and held-out \
+            "With a=1, held-out documents are predicted best, but within the error of a=2. Among these models: 50 topics: 23 of them are found again with another seed, and held-out \
              documents are predicted as well as with any number, as far as the error says; with 100 topics"
         ));
-        assert!(advice(&several[..2]).contains("best, by more than the error. Of"));
+        assert!(advice(&several[..2]).contains("best, by more than the error. Among"));
     }
 }

@@ -129,8 +129,8 @@ fn settings_are_combined_and_compared() {
     let expected = [
         "model.alpha_sum=0.5,train.method=sampled",
         "model.alpha_sum=0.5,train.method=scvb0",
-        "model.alpha_sum=2,train.method=sampled",
-        "model.alpha_sum=2,train.method=scvb0",
+        "model.alpha_sum=2.0,train.method=sampled",
+        "model.alpha_sum=2.0,train.method=scvb0",
     ];
     assert_eq!(settings, expected);
     assert_eq!(sizes.iter().filter(|row| row["recommended"] == "true").count(), 1);
@@ -143,17 +143,26 @@ fn settings_are_combined_and_compared() {
     let likelihood = |row: &crate::workdir::Row| row["log_likelihood_per_token"].clone();
     let of_two: Vec<String> = table("settings")[4..].iter().map(likelihood).collect();
     assert_eq!(table("fewer").iter().map(likelihood).collect::<Vec<_>>(), of_two);
-    ground.succeed(&format!("take settings 5/2/{} --output taken -w 2 --quiet", expected[1]));
+    let model = "5/2/train.method=scvb0,model.alpha_sum=.5";
+    ground.succeed(&format!("take settings {model} --output taken -w 2 --quiet"));
     assert!(fs::read_to_string(ground.path("taken/job.toml")).unwrap().contains("scvb0"));
     let refused = |sets: &str, words: &str| {
         let message = ground.denied(64, &format!("sweep job.toml {flags} {sets} -o new"));
         assert!(message.contains(words), "{sets}: {message}");
     };
     refused("--set model.topics=3,4", "--topics");
-    refused("--set train.step_decay=0.7,0.70", "the same settings");
-    refused("--set train.warm_start=a/b,c", "make a sweep of each");
+    refused("--set train.step_decay=0.7,0.70", "given twice");
+    refused("--set train.warm_start=a,b", "make a sweep of each");
     refused("--set vocabulary.min_documents=2,3", "whole number");
     assert!(!ground.path("new").exists());
+    for line in [
+        "run settings/job.toml",
+        "report settings",
+        "run job.toml --overwrite --set output.path=settings",
+    ] {
+        let message = ground.denied(64, line);
+        assert!(message.contains("topicmill take"), "{line}: {message}");
+    }
 }
 
 #[test]

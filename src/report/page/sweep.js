@@ -2,6 +2,7 @@
 
 const sweep = JSON.parse(document.getElementById("data").textContent);
 
+sweep.parts.sort((one, other) => one.settings.localeCompare(other.settings, "en", { numeric: true }));
 const allModels = sweep.parts.flatMap((part) => part.models);
 for (const model of allModels) model.found = model.stability === null ? null : model.stability * model.topics;
 const seeds = [...new Set(allModels.map((model) => model.seed))];
@@ -223,4 +224,4 @@ document.getElementById("subtitle").textContent = sweep.inputs.join(", ");
 document.getElementById("colophon").textContent = `topicmill ${sweep.version} · ${counted(allModels.length, "model")}`;
 choose(sweep.parts.find((part) => part.sizes.some((size) => size.recommended)) ?? sweep.parts[0]);
 const body = h("div", {}, partSections());
-main.append(...[h("h2", { class: "hidden" }, "How many topics?"), h("p", { class: "advice" }, sweep.advice), settingsChoice(body), body].filter(Boolean));
+main.append(...[h("h2", { class: "hidden" }, "How many topics?"), h("p", { class: "advice" }, `${sweep.advice}.`), settingsChoice(body), body].filter(Boolean));

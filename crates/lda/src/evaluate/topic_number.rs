@@ -15,7 +15,7 @@ use crate::evaluate::assignment::assign;
 const SAME_ACROSS_SEEDS: f64 = 0.5;
 
 /// The share of the most topics found again that is most of them.
-const MOST_OF_THEM: f64 = 0.8;
+const MOST_OF_THEM: f64 = 0.7;
 
 /// Returns for each row of a table of Hellinger distances, of the topics of two models, the column of its partner, and
 /// their distance: the same topic, found again. Pairs are matched one to one so that the sum of the distances is least,
@@ -107,16 +107,17 @@ mod tests {
         ];
         assert_eq!(recommend(&sizes(&planted)), Some([2, 3]));
         // The number that predicts best has too few of them.
-        let real = [(-0.1, 0.01, Some(11.0)), (-0.03, 0.01, Some(18.0)), (0.0, 0.0, Some(13.0))];
+        let real = [(-0.1, 0.01, Some(11.0)), (-0.03, 0.01, Some(18.0)), (0.0, 0.0, Some(12.0))];
         assert_eq!(recommend(&sizes(&real)), Some([1, 1]));
-        // 60 planted topics; of 40, 60, 90, 300. More than 60 are found by chance, and predict worse.
-        let chance = [
-            (-0.023, 0.012, Some(31.0)),
-            (0.0, 0.0, Some(48.0)),
-            (-0.011, 0.010, Some(52.0)),
-            (-0.058, 0.013, Some(61.0)),
+        // 150 planted topics in few documents; of 90, 120, 150, 200, 300.
+        let few = [
+            (-0.015, 0.012, Some(67.0)),
+            (-0.001, 0.010, Some(82.0)),
+            (0.0, 0.0, Some(92.0)),
+            (-0.008, 0.011, Some(110.0)),
+            (-0.015, 0.011, Some(120.0)),
         ];
-        assert_eq!(recommend(&sizes(&chance)), Some([1, 2]));
+        assert_eq!(recommend(&sizes(&few)), Some([1, 2]));
     }
 
     #[test]
