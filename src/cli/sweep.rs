@@ -347,7 +347,7 @@ impl Sweep<'_> {
         let all = SweptModels::trained(&self.root)?;
         let others = match all.saturating_sub(models.len()) {
             0 => String::new(),
-            n => format!("; {n} of other commands stay there, and are not compared"),
+            n => format!(", which has {n} more, of other commands"),
         };
         let models = format!("{} in {}{others}", models.len(), folder.display());
         let next = sizes.iter().find(|row| row.recommended).map(|row| {
