@@ -155,8 +155,6 @@ function modelsSection() {
     h("div", { class: "under" }, h("p", { class: "help" }, "A model is named by its number of topics, its seed and the settings in which it differs from others. Found again: its topics that another seed has too, on average. Exclusivity: how much of its terms a topic has alone. Dead, duplicate, junk: topics without use."), downloads("models", null, rows)));
 }
 
-/** A group of more topics is folded. */
-const MOST_OPEN = 60;
 /** Groups of topics by their stability; others is the number of models of other seeds. */
 const GROUPS = [
   { name: "Found again with every other seed", has: (stability) => stability === 1 },
@@ -188,15 +186,14 @@ function topicsSection() {
   const draw = () => {
     const model = shownOf.get(Number(select.value));
     const others = data.models.filter((other) => other.topics === model.topics).length - 1;
+    const groups = GROUPS.map(({ name, has }) => ({ name, rows: model.rows.filter((row) => has(row.stability)) })).filter(({ rows }) => rows.length);
     body.replaceChildren(
       h("p", { class: "help after" }, `Of model ${model.topics}/${model.seed}, which predicts held-out documents best of those with ${counted(model.topics, "topic")}${model.rows.length < model.topics ? `: the ${model.rows.length} largest` : ""}. `
         + (others ? "Each line has a topic, its share of the tokens, its coherence, and how many of the models of other seeds have it; it opens to its partners there, with the shared terms marked." : "With several seeds, this page would say which topics are chance.")),
       takeIt(model.topics),
-      ...GROUPS.flatMap(({ name, has }) => {
-        const rows = model.rows.filter((row) => has(row.stability));
-        if (!rows.length) return [];
+      ...groups.map(({ name, rows }, place) => {
         const title = `${name}: ${counted(rows.length, "topic")}, ${percent(d3.sum(rows, (row) => row.share))} of the tokens`;
-        return [h("details", { class: "group", open: rows.length <= MOST_OPEN }, h("summary", {}, h("h4", {}, title)), h("div", { class: "topics" }, rows.map((row) => topicDetails(row, others))))];
+        return h("details", { class: "group", open: place === 0 }, h("summary", {}, h("h4", {}, title)), h("div", { class: "topics" }, rows.map((row) => topicDetails(row, others))));
       }));
   };
   select.addEventListener("change", draw);
