@@ -68,6 +68,7 @@ pub(super) fn run(args: &TakeArgs) -> Result<(), Failure> {
         let message = format!("--output {}: is in the folder of the sweep", output.display());
         return Err(Failure::usage(message).help("choose a folder beside it"));
     }
+    super::refuse_sweep(&output)?;
     let path = job_file(&output);
     check_free(&output, args.start.overwrite)?;
     let base = Job::load(&sweep, &[])?;

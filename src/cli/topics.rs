@@ -18,6 +18,7 @@ use crate::tables::output::{Output, check_ours, holder, in_use};
 /// any error that ends a run.
 pub(super) fn run(args: &TopicsArgs) -> Result<(), Failure> {
     let output = named(&args.output);
+    super::refuse_sweep(&output)?;
     let path = job_file(&output);
     check_free(&output, args.start.overwrite)?;
     let starter =

@@ -159,6 +159,8 @@ fn settings_are_combined_and_compared() {
         "run settings/job.toml",
         "report settings",
         "run job.toml --overwrite --set output.path=settings",
+        "take sweep 5 -o settings --overwrite",
+        "topics planted -o settings --overwrite",
     ] {
         let message = ground.denied(64, line);
         assert!(message.contains("topicmill take"), "{line}: {message}");
