@@ -5,6 +5,10 @@ use std::collections::BTreeSet;
 use crate::observe::figures::grouped;
 use crate::tables::sweep_sizes::SweepSizeRow;
 
+/// How many times as many topics as with any smaller number are found again with the largest, if more may be with one that
+/// was not tried.
+const RISING: f64 = 1.2;
+
 /// Says which number of topics to take, and why.
 pub(crate) fn advice(sizes: &[SweepSizeRow]) -> String {
     let Some(chosen) = sizes.iter().find(|row| row.recommended) else {
@@ -52,7 +56,7 @@ fn of_settings(sizes: Vec<&SweepSizeRow>) -> String {
     let most = sizes.iter().max_by(|a, b| found_of(a).total_cmp(&found_of(b)));
     if let Some(most) = most.filter(|most| found_of(most).round() > found.round()) {
         said += &format!(
-            "; with {} topics, {:.0} are found again, the most of any number tried",
+            "; with {} topics, {:.0} are found again, the most of any number tried, to which {topics} is nearest",
             grouped(most.topics as u64),
             found_of(most)
         );
@@ -70,12 +74,14 @@ fn of_settings(sizes: Vec<&SweepSizeRow>) -> String {
             grouped(best as u64)
         );
     }
+    let before = sizes.iter().rev().skip(1).map(found_of).fold(0.0, f64::max);
+    let is_rising = sizes.last().is_some_and(|last| found_of(last) > RISING * before);
     match place {
         _ if sizes.len() == 1 => {}
-        0 => said += ". No smaller number was tried, which may do",
-        _ if row.topics == largest => {
+        _ if row.topics == largest || is_rising => {
             said += ". No larger number was tried, of which more may be found again"
         }
+        0 => said += ". No smaller number was tried, which may do",
         _ => {}
     }
     said
@@ -106,7 +112,7 @@ mod tests {
         assert_eq!(
             advice(&sizes),
             "50 topics: 23 of them are found again with another seed; with 100 topics, 24 are found again, the most of any \
-             number tried. By these models, the documents have from 24 topics (found again) to 100 (best held-out likelihood)"
+             number tried, to which 50 is nearest. By these models, the documents have from 24 topics (found again) to 100 (best held-out likelihood)"
         );
         let said = advice(&sizes[..2]);
         assert!(
@@ -121,7 +127,7 @@ mod tests {
         assert_eq!(
             advice(&[size(40, Some(31.0), -7.8, false), best, size(90, Some(52.0), -7.8, false)]),
             "60 topics: 48 of them are found again with another seed, and held-out documents are predicted as well as with \
-             any number, as far as the error says; with 90 topics, 52 are found again, the most of any number tried. By \
+             any number, as far as the error says; with 90 topics, 52 are found again, the most of any number tried, to which 60 is nearest. By \
              these models, the documents have from 52 topics (found again) to 60 (best held-out likelihood)"
         );
         let of = |settings: &str, row: &SweepSizeRow| SweepSizeRow {

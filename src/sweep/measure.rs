@@ -316,6 +316,7 @@ fn sizes(made: &[Made], models: &[SweepRow], stability: &[Vec<Option<f64>>]) -> 
         });
     }
     let figures = |row: &SweepSizeRow| SizeFigures {
+        topics: row.topics as u32,
         difference: row.difference,
         difference_error: row.difference_error,
         stable_topics: row.stable_topics,

@@ -2,8 +2,7 @@
 //!
 //! A topic that is in the documents is found by every seed; a topic that training has to invent differs from seed to
 //! seed. The number of topics of a model that another seed finds again grows with the number of topics that are trained
-//! until all are found, and then stays; so does the likelihood of held-out documents, which then falls. The number from
-//! which on one of them gains little is recommended.
+//! until all are found, and then stays: it says how many there are.
 
 use crate::evaluate::assignment::assign;
 
@@ -13,9 +12,6 @@ use crate::evaluate::assignment::assign;
 /// 0.5, 13 at 0.5 to 0.6, and 7 at 0.6 to 0.7; the nearest other topic of the *same* model is beyond 0.5 for 99 % of the
 /// topics.
 const SAME_ACROSS_SEEDS: f64 = 0.5;
-
-/// The share of the most topics found again that is most of them.
-const MOST_OF_THEM: f64 = 0.7;
 
 /// Returns for each row of a table of Hellinger distances, of the topics of two models, the column of its partner, and
 /// their distance: the same topic, found again. Pairs are matched one to one so that the sum of the distances is least,
@@ -36,6 +32,8 @@ pub fn partners(distances: &[f64], rows: usize, columns: usize) -> Vec<Option<(u
 /// The figures of one number of topics, as means over the models of its seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SizeFigures {
+    /// The number of topics.
+    pub topics: u32,
     /// The held-out log-likelihood per token less that of the best number, in nats: at most 0.
     pub difference: Option<f64>,
     /// The standard error of the difference.
@@ -45,11 +43,6 @@ pub struct SizeFigures {
 }
 
 impl SizeFigures {
-    /// Whether it has most of the topics that are found again, of which there are at most `most`.
-    fn has_most(&self, most: f64) -> bool {
-        self.stable_topics.is_some_and(|it| it >= MOST_OF_THEM * most)
-    }
-
     /// Whether held-out documents are predicted as well as by the best number, as far as the error says.
     fn is_best(&self) -> bool {
         let best = |difference: f64| difference + self.difference_error.unwrap_or(0.0) >= 0.0;
@@ -57,67 +50,71 @@ impl SizeFigures {
     }
 }
 
-/// Returns the places of the recommended numbers among all, ascending: that of the first, which is the recommended one,
-/// and that of the last that is worth its topics. `None` if no topic is found again, or if there is one seed and no
-/// held-out document.
+/// Returns the places of the recommended numbers among all, which ascend: that of the first, which is the recommended one,
+/// and that of the last. `None` if no topic is found again, or if there is one seed and no held-out document.
 ///
-/// The first one either has most of the topics that are found again, or predicts held-out documents as well as the best
-/// number; the last one has most of them and predicts as well as any number that has. With one seed, both predict as well
-/// as the best.
+/// The first one is nearest, by ratio, to the most topics that are found again. The last one finds as many again as the
+/// first, and does not exceed the first number that predicts held-out documents as well as the best. With one seed, both
+/// are this number.
 pub fn recommend(sizes: &[SizeFigures]) -> Option<[usize; 2]> {
-    let most = sizes.iter().filter_map(|size| size.stable_topics).max_by(f64::total_cmp);
-    if most.is_some_and(|most| most < 1.0) {
-        return None;
-    }
     let best = sizes.iter().position(SizeFigures::is_best);
+    let most = sizes.iter().filter_map(|size| size.stable_topics).max_by(f64::total_cmp);
     let Some(most) = most else {
         return best.map(|best| [best, best]);
     };
-    let places: Vec<usize> =
-        (0..sizes.len()).filter(|&place| sizes[place].has_most(most)).collect();
-    let likelihood = |place: &&usize| sizes[**place].difference.unwrap_or(f64::NEG_INFINITY);
-    let as_good = places.iter().find(|place| sizes[**place].is_best());
-    let highest = || places.iter().max_by(|a, b| likelihood(a).total_cmp(&likelihood(b)));
-    let last = *as_good.or_else(highest)?;
-    Some([best.map_or(places[0], |best| best.min(places[0])), last])
+    let ratio = |place: &usize| {
+        let topics = f64::from(sizes[*place].topics);
+        (topics / most).max(most / topics)
+    };
+    let nearest = (0..sizes.len()).min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    let first = nearest.filter(|_| most >= 1.0)?;
+    let keeps = |place: &usize| sizes[*place].stable_topics >= sizes[first].stable_topics;
+    let last = (first..=best.unwrap_or(first)).rev().find(keeps);
+    Some([first, last.unwrap_or(first)])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sizes(rows: &[(f64, f64, Option<f64>)]) -> Vec<SizeFigures> {
-        let size = |&(difference, error, stable_topics): &(f64, f64, Option<f64>)| SizeFigures {
-            difference: Some(difference),
-            difference_error: Some(error),
-            stable_topics,
+    fn sizes(rows: &[(u32, f64, f64, Option<f64>)]) -> Vec<SizeFigures> {
+        let size = |&(topics, difference, error, stable_topics): &(_, f64, f64, Option<f64>)| {
+            SizeFigures {
+                topics,
+                difference: Some(difference),
+                difference_error: Some(error),
+                stable_topics,
+            }
         };
         rows.iter().map(size).collect()
     }
 
     #[test]
-    fn the_first_number_from_which_on_something_gains_little() {
-        // 60 planted topics; of 20, 40, 60, 80, 120.
+    fn the_number_that_is_nearest_to_the_topics_found_again() {
+        // 60 planted topics.
         let planted = [
-            (-0.7, 0.01, Some(0.0)),
-            (-0.3, 0.01, Some(14.0)),
-            (-0.05, 0.01, Some(58.0)),
-            (0.0, 0.0, Some(58.0)),
-            (-0.02, 0.01, Some(59.0)),
+            (40, -0.023, 0.012, Some(31.0)),
+            (60, 0.0, 0.0, Some(48.0)),
+            (90, -0.011, 0.010, Some(52.0)),
+            (300, -0.058, 0.013, Some(61.0)),
         ];
-        assert_eq!(recommend(&sizes(&planted)), Some([2, 3]));
-        // The number that predicts best has too few of them.
-        let real = [(-0.1, 0.01, Some(11.0)), (-0.03, 0.01, Some(18.0)), (0.0, 0.0, Some(12.0))];
-        assert_eq!(recommend(&sizes(&real)), Some([1, 1]));
-        // 150 planted topics in few documents; of 90, 120, 150, 200, 300.
+        assert_eq!(recommend(&sizes(&planted)), Some([1, 1]));
+        // 150 planted topics: larger numbers predict better, and find as many again.
         let few = [
-            (-0.015, 0.012, Some(67.0)),
-            (-0.001, 0.010, Some(82.0)),
-            (0.0, 0.0, Some(92.0)),
-            (-0.008, 0.011, Some(110.0)),
-            (-0.015, 0.011, Some(120.0)),
+            (120, -0.016, 0.007, Some(100.0)),
+            (150, -0.010, 0.007, Some(116.0)),
+            (200, -0.002, 0.005, Some(130.0)),
+            (300, 0.0, 0.0, Some(146.0)),
         ];
         assert_eq!(recommend(&sizes(&few)), Some([1, 2]));
+        // The number that predicts best finds fewer.
+        let real = [
+            (20, -0.1, 0.01, Some(14.0)),
+            (50, -0.05, 0.01, Some(23.0)),
+            (100, -0.03, 0.01, Some(17.0)),
+            (200, 0.0, 0.0, Some(11.0)),
+        ];
+        assert_eq!(recommend(&sizes(&real)), Some([0, 2]));
     }
 
     #[test]
@@ -132,10 +129,10 @@ mod tests {
 
     #[test]
     fn without_other_seeds_held_out_documents_decide() {
-        let one = [(-0.3, 0.01, None), (-0.005, 0.01, None), (0.0, 0.0, None)];
+        let one = [(10, -0.3, 0.01, None), (20, -0.005, 0.01, None), (40, 0.0, 0.0, None)];
         assert_eq!(recommend(&sizes(&one)), Some([1, 1]));
         assert_eq!(recommend(&[SizeFigures::default()]), None);
-        assert_eq!(recommend(&sizes(&[(0.0, 0.0, Some(0.0))])), None);
+        assert_eq!(recommend(&sizes(&[(9, 0.0, 0.0, Some(0.0))])), None);
         assert_eq!(recommend(&[]), None);
     }
 }
