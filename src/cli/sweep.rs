@@ -351,9 +351,9 @@ impl Sweep<'_> {
         };
         let models = format!("{} in {}{others}", models.len(), folder.display());
         let next = sizes.iter().find(|row| row.recommended).map(|row| {
-            let settings = Some(&row.settings).filter(|it| !it.is_empty());
-            let settings = settings.map_or_else(String::new, |it| format!("/{it}"));
-            ("next", format!("topicmill take {} {}{settings}", self.root.display(), row.topics))
+            let model = format!("{}/{}", row.topics, row.settings);
+            let (root, model) = (self.root.display(), model.trim_end_matches('/'));
+            ("next", format!("topicmill take {root} {model}"))
         });
         let rows = [("advice", advice), ("models", models), ("report", page.display().to_string())];
         let rows: Vec<_> = rows.into_iter().chain(next).collect();

@@ -12,7 +12,7 @@ use super::starter::job_file;
 use super::topics::{check_free, refuse_other_job};
 use super::{Failure, run};
 use crate::config::{Job, Stages};
-use crate::sweep::{SweptModel, link_collection, link_model, models_of, write_stability};
+use crate::sweep::{link_collection, link_model, models_of, write_stability};
 use crate::tables::output::{MODELS, Output};
 
 pub(super) const EXAMPLES: &str = "\
@@ -50,12 +50,12 @@ pub(super) fn run(args: &TakeArgs) -> Result<(), Failure> {
     super::existing_output(&sweep)?;
     let models = models_of(&sweep)?;
     let model = models.iter().find(|model| model.is_named(&args.model)).ok_or_else(|| {
-        let sorted: BTreeSet<_> = models.iter().collect();
-        let has_number =
-            |it: &&&SweptModel| it.is_named(args.model.split('/').next().unwrap_or(""));
-        let of_number: Vec<_> = sorted.iter().filter(has_number).copied().collect();
-        let listed = if of_number.is_empty() { sorted.into_iter().collect() } else { of_number };
-        let names: Vec<String> = listed.into_iter().map(ToString::to_string).collect();
+        let number = args.model.split('/').next().unwrap_or_default();
+        let mut of_number: BTreeSet<_> = models.iter().filter(|it| it.is_named(number)).collect();
+        if of_number.is_empty() {
+            of_number.extend(&models);
+        }
+        let names: Vec<String> = of_number.into_iter().map(ToString::to_string).collect();
         let message = format!("{}: has no model {}", sweep.display(), args.model);
         Failure::usage(message).help(format!("its models are {}", names.join(", ")))
     })?;

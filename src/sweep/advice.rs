@@ -19,7 +19,7 @@ pub(crate) fn advice(sizes: &[SweepSizeRow]) -> String {
     if settings.is_empty() {
         return said;
     }
-    let others = sizes.iter().filter(|row| row.settings != *settings && predicts_as_well(row));
+    let others = sizes.iter().filter(|row| row.settings != *settings && row.figures().is_best());
     let others: BTreeSet<&str> = others.map(|row| row.settings.as_str()).collect();
     let others = match others.into_iter().collect::<Vec<_>>().join("; ") {
         others if others.is_empty() => "by more than the error".to_owned(),
@@ -28,11 +28,6 @@ pub(crate) fn advice(sizes: &[SweepSizeRow]) -> String {
     format!(
         "With {settings}, held-out documents are predicted best, {others}. Among these models: {said}"
     )
-}
-
-/// Whether held-out documents are predicted as well as by the best models, as far as the error says.
-fn predicts_as_well(row: &SweepSizeRow) -> bool {
-    row.difference.is_some_and(|it| it + row.difference_error.unwrap_or(0.0) >= 0.0)
 }
 
 /// Says which number to take, of the numbers of topics of some settings.
@@ -49,7 +44,7 @@ fn of_settings(sizes: Vec<&SweepSizeRow>) -> String {
     let are = if found.round() == 1.0 { "is" } else { "are" };
     let mut said =
         format!("{topics} topics: {found:.0} of them {are} found again with another seed");
-    if predicts_as_well(row) {
+    if row.figures().is_best() {
         said += ", and held-out documents are predicted as well as with any number, as far as the error says";
     }
     let found_of = |row: &&SweepSizeRow| row.stable_topics.unwrap_or(0.0);

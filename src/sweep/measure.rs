@@ -198,6 +198,18 @@ impl Pair {
     }
 }
 
+impl SweepSizeRow {
+    /// Returns the figures by which a number is recommended.
+    pub(super) fn figures(&self) -> SizeFigures {
+        SizeFigures {
+            topics: self.topics as u32,
+            difference: self.difference,
+            difference_error: self.difference_error,
+            stable_topics: self.stable_topics,
+        }
+    }
+}
+
 /// The rows of the tables of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Measured {
@@ -232,15 +244,15 @@ impl Measured {
             .flat_map(|pair| [0, 1].map(|side| pair.rows(&made, side)))
             .flatten()
             .collect();
-        matches.sort_by(|a, b| {
-            let key = |row: &SweepMatchRow| {
-                (row.topics, row.seed, row.topic, row.other_topics, row.other_seed)
-            };
-            a.settings.cmp(&b.settings).then(key(a).cmp(&key(b)))
-        });
+        matches.sort_by(|a, b| order(a).cmp(&order(b)));
         let sizes = sizes(&made, &models, &stability);
         Ok(Self { models, topics, matches, sizes })
     }
+}
+
+/// Returns what rows are sorted by.
+fn order(row: &SweepMatchRow) -> (&str, i32, i64, i32, i32, i64) {
+    (&row.settings, row.topics, row.seed, row.topic, row.other_topics, row.other_seed)
 }
 
 /// Returns for each topic of a model the share of the models of other seeds that have it; `None` without any. A dead or
@@ -315,16 +327,10 @@ fn sizes(made: &[Made], models: &[SweepRow], stability: &[Vec<Option<f64>>]) -> 
             acceptable: false,
         });
     }
-    let figures = |row: &SweepSizeRow| SizeFigures {
-        topics: row.topics as u32,
-        difference: row.difference,
-        difference_error: row.difference_error,
-        stable_topics: row.stable_topics,
-    };
     let of_best = best.first().map_or("", |&place| &made[place].model.settings);
     let mut candidates: Vec<&mut SweepSizeRow> =
         rows.iter_mut().filter(|row| row.settings == of_best).collect();
-    let figures: Vec<SizeFigures> = candidates.iter().map(|row| figures(row)).collect();
+    let figures: Vec<SizeFigures> = candidates.iter().map(|row| row.figures()).collect();
     if let Some([first, last]) = recommend(&figures) {
         candidates[first].recommended = true;
         candidates[first..=last].iter_mut().for_each(|row| row.acceptable = true);

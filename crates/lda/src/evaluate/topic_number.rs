@@ -44,7 +44,7 @@ pub struct SizeFigures {
 
 impl SizeFigures {
     /// Whether held-out documents are predicted as well as by the best number, as far as the error says.
-    fn is_best(&self) -> bool {
+    pub fn is_best(&self) -> bool {
         let best = |difference: f64| difference + self.difference_error.unwrap_or(0.0) >= 0.0;
         self.difference.is_some_and(best)
     }
